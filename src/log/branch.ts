@@ -1,0 +1,217 @@
+// The index of one branch: its items, its windows, and the latest of each custom entry, kept up with the log
+// at the cost of what is new. Pure: it reads entries through an EntrySource and never asks the host for a copy.
+import { blocksOf, type EntrySource, isToolCallBlock, type LogEntry } from "../host/entries.ts";
+import { type ItemHead, type ItemText, itemHead, itemText } from "./item.ts";
+import { consolidationOf, type Opener, openerOf } from "./marks.ts";
+
+/** An item in its place on the branch. */
+export interface Row {
+  readonly entry: LogEntry;
+  readonly head: ItemHead;
+  /** Number of its window; 1 for `w1`. */
+  readonly window: number;
+}
+
+/** A stretch of the branch between two openers. Its rows run up to the next window's first. */
+export interface WindowRecord {
+  /** `w1`, `w2`, … */
+  readonly id: string;
+  readonly number: number;
+  /** What opened it; none for the first window. */
+  readonly opener: Opener | undefined;
+  readonly openerEntryId: string | undefined;
+  readonly firstRow: number;
+}
+
+/** A compaction entry of any kind, and where the host's context goes on from it. */
+export interface CompactionMark {
+  readonly entry: LogEntry;
+  /** Number of rows before it on the branch. */
+  readonly rowsBefore: number;
+  /** The window whose bootstrap it repeats, when it is a consolidation. */
+  readonly consolidates: string | undefined;
+}
+
+/** What a catch-up did: nothing, added rows at the end, or threw rows away and read another branch. */
+export type CatchUp = "same" | "grown" | "rebuilt";
+
+export function windowId(number: number): string {
+  return `w${number}`;
+}
+
+/** The number of a window id; undefined when it is none. */
+export function windowNumber(id: string): number | undefined {
+  const match = /^w([1-9]\d{0,8})$/.exec(id);
+  return match ? Number(match[1]) : undefined;
+}
+
+function callsOf(entry: LogEntry): ReadonlyMap<string, string> {
+  const calls = new Map<string, string>();
+  if (entry.message?.role !== "assistant") return calls;
+  for (const block of blocksOf(entry.message.content)) if (isToolCallBlock(block)) calls.set(block.id, block.name);
+  return calls;
+}
+
+export class BranchIndex {
+  readonly #path: LogEntry[] = [];
+  readonly #positions = new Map<string, number>();
+  #rows: Row[] = [];
+  #rowOfId = new Map<string, number>();
+  #windows: WindowRecord[] = [];
+  #callNames = new Map<string, string>();
+  #lastCustom = new Map<string, LogEntry>();
+  #lastCompaction: CompactionMark | undefined;
+  /** The calls of the newest assistant message: the batch that an opener among their results closes. */
+  #batch: ReadonlyMap<string, string> = new Map();
+  #closingBatch = false;
+  readonly #texts = new WeakMap<LogEntry, ItemText>();
+
+  constructor() {
+    this.#resetFolds();
+  }
+
+  get rows(): readonly Row[] {
+    return this.#rows;
+  }
+
+  get windows(): readonly WindowRecord[] {
+    return this.#windows;
+  }
+
+  get current(): WindowRecord {
+    const window = this.#windows.at(-1);
+    if (!window) throw new Error("a branch always has a window");
+    return window;
+  }
+
+  get lastCompaction(): CompactionMark | undefined {
+    return this.#lastCompaction;
+  }
+
+  /** The tool-call ids of the newest assistant message. */
+  get newestBatch(): ReadonlyMap<string, string> {
+    return this.#batch;
+  }
+
+  /** Whether the newest assistant message's batch holds the current window's opener. */
+  get batchIsClosed(): boolean {
+    return this.#closingBatch;
+  }
+
+  /** The latest data entry of a custom type on this branch. */
+  lastCustom(customType: string): LogEntry | undefined {
+    return this.#lastCustom.get(customType);
+  }
+
+  row(id: string): Row | undefined {
+    const at = this.#rowOfId.get(id);
+    return at === undefined ? undefined : this.#rows[at];
+  }
+
+  /** The rows of a window as a half-open range. */
+  rowRange(window: WindowRecord): { from: number; to: number } {
+    const next = this.#windows[window.number];
+    return { from: window.firstRow, to: next ? next.firstRow : this.#rows.length };
+  }
+
+  /** The text of an item, rendered once per entry. */
+  text(entry: LogEntry): ItemText {
+    const known = this.#texts.get(entry);
+    if (known) return known;
+    const text = itemText(entry);
+    this.#texts.set(entry, text);
+    return text;
+  }
+
+  catchUp(source: EntrySource): CatchUp {
+    const leaf = source.leafId();
+    if (leaf === (this.#path.at(-1)?.id ?? null)) return "same";
+    const fresh: LogEntry[] = [];
+    let id = leaf;
+    let meeting = -1;
+    while (id !== null) {
+      const known = this.#positions.get(id);
+      if (known !== undefined) {
+        meeting = known;
+        break;
+      }
+      const entry = source.entry(id);
+      if (!entry) break;
+      fresh.push(entry);
+      id = entry.parentId;
+    }
+    const rebuilt = meeting !== this.#path.length - 1;
+    if (rebuilt) this.#truncate(meeting + 1);
+    for (let i = fresh.length - 1; i >= 0; i--) this.#append(fresh[i] as LogEntry);
+    return rebuilt ? "rebuilt" : "grown";
+  }
+
+  #resetFolds(): void {
+    this.#rows = [];
+    this.#rowOfId = new Map();
+    this.#windows = [{ id: windowId(1), number: 1, opener: undefined, openerEntryId: undefined, firstRow: 0 }];
+    this.#callNames = new Map();
+    this.#lastCustom = new Map();
+    this.#lastCompaction = undefined;
+    this.#batch = new Map();
+    this.#closingBatch = false;
+  }
+
+  #truncate(length: number): void {
+    const kept = this.#path.slice(0, length);
+    this.#path.length = 0;
+    this.#positions.clear();
+    this.#resetFolds();
+    for (const entry of kept) this.#append(entry);
+  }
+
+  #append(entry: LogEntry): void {
+    this.#positions.set(entry.id, this.#path.length);
+    this.#path.push(entry);
+    if (entry.type === "custom" && entry.customType !== undefined) this.#lastCustom.set(entry.customType, entry);
+    if (entry.type === "compaction") {
+      const consolidates = consolidationOf(entry)?.consolidates;
+      this.#lastCompaction = { entry, rowsBefore: this.#rows.length, consolidates };
+      // A consolidation opens nothing and is no item.
+      if (consolidates !== undefined) return;
+    }
+    const head = itemHead(entry, (toolCallId) => this.#callNames.get(toolCallId));
+    if (!head) return;
+    const opener = openerOf(entry);
+    const ownsItsOpener = opener !== undefined && opener.type !== "tool_result";
+    const inBatch = head.toolCallId !== undefined && this.#batch.has(head.toolCallId);
+    // Results of the opener's own batch stay in the window that it closes; everything after is the new window's.
+    const stays = this.#closingBatch && inBatch && !ownsItsOpener;
+    if (ownsItsOpener) this.#open(opener, entry.id, this.#rows.length);
+    this.#addRow(entry, head, stays ? this.current.number - 1 : this.current.number);
+    if (opener?.type === "tool_result" && !stays) {
+      this.#open(opener, entry.id, this.#rows.length);
+      this.#closingBatch = inBatch;
+    }
+  }
+
+  #addRow(entry: LogEntry, head: ItemHead, window: number): void {
+    this.#rowOfId.set(entry.id, this.#rows.length);
+    this.#rows.push({ entry, head, window });
+    if (window < this.current.number) this.#moveCurrentBehind(window);
+    if (head.role === "assistant") {
+      this.#batch = callsOf(entry);
+      this.#closingBatch = false;
+      for (const [id, name] of this.#batch) this.#callNames.set(id, name);
+    }
+  }
+
+  /** One more result of the closing batch: the new window starts behind it, whatever came in between. */
+  #moveCurrentBehind(closed: number): void {
+    for (let i = this.current.firstRow; i < this.#rows.length; i++) {
+      const row = this.#rows[i];
+      if (row && row.window !== closed) this.#rows[i] = { ...row, window: closed };
+    }
+    this.#windows[this.#windows.length - 1] = { ...this.current, firstRow: this.#rows.length };
+  }
+
+  #open(opener: Opener, openerEntryId: string, firstRow: number): void {
+    const number = this.#windows.length + 1;
+    this.#windows.push({ id: windowId(number), number, opener, openerEntryId, firstRow });
+  }
+}

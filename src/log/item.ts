@@ -1,0 +1,205 @@
+// One session entry as one readable item: head (cheap, made once) and text (made when read). Pure.
+import {
+  blocksOf,
+  type ImageBlock,
+  isImageBlock,
+  isTextBlock,
+  isToolCallBlock,
+  type LogEntry,
+  type LogMessage,
+} from "../host/entries.ts";
+import { CodePointText } from "../storage/text.ts";
+import { isInternalTool, isOwnCustomType } from "./marks.ts";
+
+export type ItemRole = "user" | "assistant" | "tool" | "system" | "developer";
+
+/** A tool as the filters of the history tools name it. */
+export interface ToolRef {
+  /** `history`, `notes`, or `functions` for every other tool. */
+  readonly namespace: string;
+  /** The flat name the model calls. */
+  readonly name: string;
+}
+
+/** What is known of an item without rendering it. */
+export interface ItemHead {
+  readonly id: string;
+  readonly role: ItemRole;
+  /** ISO 8601. */
+  readonly timestamp: string;
+  /** The calls an assistant item makes, or the one call a tool item answers. */
+  readonly calls: readonly ToolRef[];
+  /** The call an item belongs to: the id a tool item answers. */
+  readonly toolCallId: string | undefined;
+  /** Part of this package's own machinery, so left out of ordinary lists and searches. */
+  readonly internal: boolean;
+  /** A message a person sent, and not a control message that shares the user role. */
+  readonly fromUser: boolean;
+}
+
+/** A stretch of an item's text that is contiguous in the entry; a search match never spans two. */
+export interface TextRegion {
+  /** Code-unit offsets into the item's text. */
+  readonly start: number;
+  readonly end: number;
+  /** An internal tool call: neither previewed nor searched, but read. */
+  readonly internal: boolean;
+}
+
+/** The text of an item, with its code-point coordinates. */
+export interface ItemText {
+  readonly points: CodePointText;
+  readonly regions: readonly TextRegion[];
+}
+
+export function toolRef(name: string): ToolRef {
+  if (name.startsWith("history_")) return { namespace: "history", name };
+  if (name.startsWith("notes_")) return { namespace: "notes", name };
+  return { namespace: "functions", name };
+}
+
+/** Whether a filter's tool name means this tool: with or without the namespace as its prefix. */
+export function isToolNamed(tool: ToolRef, wanted: string): boolean {
+  return tool.name === wanted || (tool.namespace !== "functions" && tool.name === `${tool.namespace}_${wanted}`);
+}
+
+interface Rendered {
+  readonly text: string;
+  readonly internal: boolean;
+}
+
+function toolCallText(name: string, id: string, args: unknown): string {
+  return `[tool_call ${name} ${id}]\n${JSON.stringify(args) ?? "null"}`;
+}
+
+function bashText(message: LogMessage): string {
+  const command = typeof message.command === "string" ? message.command : "";
+  const output = typeof message.output === "string" ? message.output : "";
+  return `$ ${command}\n${output}\n[exit ${typeof message.exitCode === "number" ? message.exitCode : "unknown"}]`;
+}
+
+function renderedBlocks(content: unknown): readonly Rendered[] {
+  const rendered: Rendered[] = [];
+  for (const block of blocksOf(content)) {
+    if (isTextBlock(block)) rendered.push({ text: block.text, internal: false });
+    else if (isToolCallBlock(block))
+      rendered.push({
+        text: toolCallText(block.name, block.id, block.arguments),
+        internal: isInternalTool(block.name),
+      });
+  }
+  return rendered;
+}
+
+function renderedEntry(entry: LogEntry): readonly Rendered[] {
+  switch (entry.type) {
+    case "message":
+      if (entry.message?.role === "bashExecution") return [{ text: bashText(entry.message), internal: false }];
+      return renderedBlocks(entry.message?.content);
+    case "custom_message":
+      return renderedBlocks(entry.content);
+    default:
+      return [{ text: typeof entry.summary === "string" ? entry.summary : "", internal: false }];
+  }
+}
+
+/** The whole text of an item. A single block is the entry's own string, not a copy. */
+export function itemText(entry: LogEntry): ItemText {
+  const rendered = renderedEntry(entry);
+  const regions: TextRegion[] = [];
+  let start = 0;
+  for (const { text, internal } of rendered) {
+    regions.push({ start, end: start + text.length, internal });
+    start += text.length + 1;
+  }
+  const only = rendered.length === 1 ? rendered[0] : undefined;
+  const text = only ? only.text : rendered.map((block) => block.text).join("\n");
+  return { points: new CodePointText(text), regions };
+}
+
+/** The images of an item, in the order of its blocks. */
+export function itemImages(entry: LogEntry): readonly ImageBlock[] {
+  const content = entry.type === "message" ? entry.message?.content : entry.content;
+  return Array.isArray(content) ? content.filter(isImageBlock) : [];
+}
+
+/** Size of an image's decoded bytes. */
+export function imageBytes(image: ImageBlock): number {
+  return Buffer.byteLength(image.data, "base64");
+}
+
+const MESSAGE_ROLES: Readonly<Record<string, ItemRole>> = {
+  user: "user",
+  bashExecution: "user",
+  custom: "user",
+  assistant: "assistant",
+  toolResult: "tool",
+  system: "system",
+  developer: "developer",
+};
+
+type HeadFacts = Pick<ItemHead, "role"> & Partial<Pick<ItemHead, "calls" | "toolCallId" | "internal" | "fromUser">>;
+
+function messageFacts(
+  message: LogMessage,
+  nameOfCall: (toolCallId: string) => string | undefined,
+): HeadFacts | undefined {
+  const role = MESSAGE_ROLES[message.role];
+  switch (role) {
+    case undefined:
+      return undefined;
+    case "user":
+      return { role, fromUser: message.role === "user", internal: isOwnCustomType(message.customType) };
+    case "assistant": {
+      const blocks = blocksOf(message.content);
+      const names = blocks.filter(isToolCallBlock).map((block) => block.name);
+      const hasText = blocks.some((block) => isTextBlock(block) && block.text !== "");
+      return { role, calls: names.map(toolRef), internal: names.length > 0 && !hasText && names.every(isInternalTool) };
+    }
+    case "tool": {
+      const linked = message.toolCallId === undefined ? undefined : nameOfCall(message.toolCallId);
+      const name = linked ?? message.toolName;
+      return {
+        role,
+        toolCallId: message.toolCallId,
+        calls: name === undefined ? [] : [toolRef(name)],
+        internal: name !== undefined && isInternalTool(name),
+      };
+    }
+    default:
+      return { role, internal: true };
+  }
+}
+
+function headFacts(entry: LogEntry, nameOfCall: (toolCallId: string) => string | undefined): HeadFacts | undefined {
+  switch (entry.type) {
+    case "message":
+      return entry.message && messageFacts(entry.message, nameOfCall);
+    case "custom_message":
+      return { role: "user", internal: isOwnCustomType(entry.customType) };
+    case "compaction":
+      return { role: "user", internal: typeof (entry.details as { opens?: unknown } | undefined)?.opens === "string" };
+    case "branch_summary":
+      return { role: "user" };
+    default:
+      return undefined;
+  }
+}
+
+/** The head of the item an entry is; undefined for entries that carry no content. */
+export function itemHead(
+  entry: LogEntry,
+  nameOfCall: (toolCallId: string) => string | undefined,
+): ItemHead | undefined {
+  const facts = headFacts(entry, nameOfCall);
+  if (!facts) return undefined;
+  return {
+    id: entry.id,
+    role: facts.role,
+    timestamp: entry.timestamp,
+    calls: facts.calls ?? [],
+    toolCallId: facts.toolCallId,
+    internal: facts.internal ?? false,
+    fromUser: facts.fromUser ?? false,
+  };
+}

@@ -1,0 +1,129 @@
+// What this package writes on the session log, and how it is recognised again. Pure; writes nothing.
+import type { LogEntry, LogMessage } from "../host/entries.ts";
+
+/** Every custom type of ours starts with this. */
+export const CUSTOM_TYPE_PREFIX = "pi-token-budget:";
+
+/** A custom message that opens a window and is its bootstrap. */
+export const WINDOW_MESSAGE = `${CUSTOM_TYPE_PREFIX}window`;
+
+/** Messages that exist only in the copy sent to the model. */
+export const BOOTSTRAP_MESSAGE = `${CUSTOM_TYPE_PREFIX}bootstrap`;
+export const IDENTITY_MESSAGE = `${CUSTOM_TYPE_PREFIX}identity`;
+
+/** Tools whose successful result may carry opener details. */
+const OPENING_TOOLS: ReadonlySet<string> = new Set(["new_context", "notes_write_file", "notes_append_to_file"]);
+
+const OWN_WRITE_TOOLS: ReadonlySet<string> = new Set(["notes_write_file", "notes_append_to_file"]);
+
+export type OpenerCause =
+  | "new_context"
+  | "checkpoint"
+  | "manual_compact"
+  | "host_compaction"
+  | "overflow"
+  | "context_new";
+
+/** The details of an opener, fixed when the window opens and stored with it. */
+export interface OpenerDetails {
+  readonly opens: string;
+  readonly number: number;
+  readonly previous: string;
+  readonly cause: OpenerCause;
+  readonly bootstrap: string;
+  /** Milliseconds since 1970. */
+  readonly bootstrapTimestamp: number;
+}
+
+/** The details of a consolidation: a host compaction that repeats an open window's bootstrap and opens nothing. */
+export interface ConsolidationDetails {
+  readonly consolidates: string;
+  readonly bootstrap: string;
+  readonly bootstrapTimestamp: number;
+}
+
+/** What makes a window start. */
+export type Opener =
+  | { readonly type: "tool_result"; readonly toolCallId: string; readonly details: OpenerDetails }
+  | { readonly type: "message"; readonly details: OpenerDetails }
+  | { readonly type: "compaction"; readonly details: OpenerDetails }
+  | { readonly type: "foreign_compaction" };
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+function openerDetails(details: unknown): OpenerDetails | undefined {
+  if (!isRecord(details)) return undefined;
+  const complete =
+    typeof details.opens === "string" &&
+    typeof details.number === "number" &&
+    typeof details.previous === "string" &&
+    typeof details.cause === "string" &&
+    typeof details.bootstrap === "string" &&
+    typeof details.bootstrapTimestamp === "number";
+  return complete ? (details as unknown as OpenerDetails) : undefined;
+}
+
+/** The opener that a message is, as it stands in a request or in a `message` entry. */
+export function openerOfMessage(message: LogMessage): Opener | undefined {
+  if (message.role === "toolResult") {
+    if (message.isError === true || !OPENING_TOOLS.has(message.toolName ?? "")) return undefined;
+    const details = openerDetails(message.details);
+    return details && message.toolCallId !== undefined
+      ? { type: "tool_result", toolCallId: message.toolCallId, details }
+      : undefined;
+  }
+  if (message.role === "custom" && message.customType === WINDOW_MESSAGE) {
+    const details = openerDetails(message.details);
+    return details && { type: "message", details };
+  }
+  return undefined;
+}
+
+/** The opener that an entry is, if it is one. A new kind of opener is one more case here. */
+export function openerOf(entry: LogEntry): Opener | undefined {
+  switch (entry.type) {
+    case "message":
+      return entry.message && openerOfMessage(entry.message);
+    case "custom_message": {
+      if (entry.customType !== WINDOW_MESSAGE) return undefined;
+      const details = openerDetails(entry.details);
+      return details && { type: "message", details };
+    }
+    case "compaction": {
+      if (consolidationOf(entry)) return undefined;
+      const details = openerDetails(entry.details);
+      return details ? { type: "compaction", details } : { type: "foreign_compaction" };
+    }
+    default:
+      return undefined;
+  }
+}
+
+export function consolidationOf(entry: LogEntry): ConsolidationDetails | undefined {
+  if (entry.type !== "compaction" || !isRecord(entry.details)) return undefined;
+  const { consolidates, bootstrap, bootstrapTimestamp } = entry.details;
+  if (typeof consolidates !== "string" || typeof bootstrap !== "string" || typeof bootstrapTimestamp !== "number")
+    return undefined;
+  return { consolidates, bootstrap, bootstrapTimestamp };
+}
+
+/** A message of this package's own machinery, of whatever kind. */
+export function isOwnCustomType(customType: string | undefined): boolean {
+  return customType?.startsWith(CUSTOM_TYPE_PREFIX) === true;
+}
+
+/** Calls and results of these tools are left out of ordinary lists and searches. */
+export function isInternalTool(name: string): boolean {
+  return (
+    name.startsWith("history_") ||
+    name.startsWith("notes_") ||
+    name === "get_context_remaining" ||
+    name === "new_context"
+  );
+}
+
+export function isNoteWriteTool(name: string): boolean {
+  return OWN_WRITE_TOOLS.has(name);
+}
