@@ -1,0 +1,21 @@
+// Where items are read from: the live branch, and later another agent's journal. Readers and tools see only this.
+import type { LogEntry } from "../host/entries.ts";
+import type { Row, WindowRecord } from "../log/branch.ts";
+import type { ItemText } from "../log/item.ts";
+
+export interface ItemSource {
+  /** The address of the agent whose history this is. */
+  readonly agent: string;
+  /** All items of the branch, oldest first. */
+  readonly rows: readonly Row[];
+  /** All windows of the branch, oldest first; never empty. */
+  readonly windows: readonly WindowRecord[];
+  /** The rows of a window as a half-open range. */
+  rowRange(window: WindowRecord): { readonly from: number; readonly to: number };
+  /** An item of the branch by its id. */
+  row(id: string): Row | undefined;
+  /** The rendered text of an item, cached. */
+  text(entry: LogEntry): ItemText;
+  /** An item of an abandoned branch of the same session; its `window` is counted along its own branch. */
+  rowElsewhere(id: string): Row | undefined;
+}
