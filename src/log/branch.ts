@@ -182,7 +182,10 @@ export class BranchIndex {
     const inBatch = head.toolCallId !== undefined && this.#batch.has(head.toolCallId);
     // Results of the opener's own batch stay in the window that it closes; everything after is the new window's.
     const stays = this.#closingBatch && inBatch && !ownsItsOpener;
-    if (ownsItsOpener) this.#open(opener, entry.id, this.#rows.length);
+    if (ownsItsOpener) {
+      this.#open(opener, entry.id, this.#rows.length);
+      this.#closingBatch = false;
+    }
     this.#addRow(entry, head, stays ? this.current.number - 1 : this.current.number);
     if (opener?.type === "tool_result" && !stays) {
       this.#open(opener, entry.id, this.#rows.length);

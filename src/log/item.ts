@@ -7,6 +7,7 @@ import {
   isToolCallBlock,
   type LogEntry,
   type LogMessage,
+  type ToolCallBlock,
 } from "../host/entries.ts";
 import { CodePointText } from "../storage/text.ts";
 import { isInternalTool, isOwnCustomType } from "./marks.ts";
@@ -44,6 +45,8 @@ export interface TextRegion {
   readonly end: number;
   /** An internal tool call: neither previewed nor searched, but read. */
   readonly internal: boolean;
+  /** The call whose rendering this is: the entry's own block. */
+  readonly call: ToolCallBlock | undefined;
 }
 
 /** The text of an item, with its code-point coordinates. */
@@ -65,7 +68,7 @@ export function isToolNamed(tool: ToolRef, wanted: string): boolean {
 
 interface Rendered {
   readonly text: string;
-  readonly internal: boolean;
+  readonly call?: ToolCallBlock;
 }
 
 function toolCallText(name: string, id: string, args: unknown): string {
@@ -81,12 +84,9 @@ function bashText(message: LogMessage): string {
 function renderedBlocks(content: unknown): readonly Rendered[] {
   const rendered: Rendered[] = [];
   for (const block of blocksOf(content)) {
-    if (isTextBlock(block)) rendered.push({ text: block.text, internal: false });
+    if (isTextBlock(block)) rendered.push({ text: block.text });
     else if (isToolCallBlock(block))
-      rendered.push({
-        text: toolCallText(block.name, block.id, block.arguments),
-        internal: isInternalTool(block.name),
-      });
+      rendered.push({ text: toolCallText(block.name, block.id, block.arguments), call: block });
   }
   return rendered;
 }
@@ -94,12 +94,12 @@ function renderedBlocks(content: unknown): readonly Rendered[] {
 function renderedEntry(entry: LogEntry): readonly Rendered[] {
   switch (entry.type) {
     case "message":
-      if (entry.message?.role === "bashExecution") return [{ text: bashText(entry.message), internal: false }];
+      if (entry.message?.role === "bashExecution") return [{ text: bashText(entry.message) }];
       return renderedBlocks(entry.message?.content);
     case "custom_message":
       return renderedBlocks(entry.content);
     default:
-      return [{ text: typeof entry.summary === "string" ? entry.summary : "", internal: false }];
+      return [{ text: typeof entry.summary === "string" ? entry.summary : "" }];
   }
 }
 
@@ -108,8 +108,8 @@ export function itemText(entry: LogEntry): ItemText {
   const rendered = renderedEntry(entry);
   const regions: TextRegion[] = [];
   let start = 0;
-  for (const { text, internal } of rendered) {
-    regions.push({ start, end: start + text.length, internal });
+  for (const { text, call } of rendered) {
+    regions.push({ start, end: start + text.length, internal: call !== undefined && isInternalTool(call.name), call });
     start += text.length + 1;
   }
   const only = rendered.length === 1 ? rendered[0] : undefined;
@@ -128,23 +128,28 @@ export function imageBytes(image: ImageBlock): number {
   return Buffer.byteLength(image.data, "base64");
 }
 
-const MESSAGE_ROLES: Readonly<Record<string, ItemRole>> = {
-  user: "user",
-  bashExecution: "user",
-  custom: "user",
-  assistant: "assistant",
-  toolResult: "tool",
-  system: "system",
-  developer: "developer",
-};
+const MESSAGE_ROLES: ReadonlyMap<string, ItemRole> = new Map([
+  ["user", "user"],
+  ["bashExecution", "user"],
+  ["custom", "user"],
+  ["assistant", "assistant"],
+  ["toolResult", "tool"],
+  ["system", "system"],
+  ["developer", "developer"],
+]);
 
 type HeadFacts = Pick<ItemHead, "role"> & Partial<Pick<ItemHead, "calls" | "toolCallId" | "internal" | "fromUser">>;
+
+/** Session files are not validated, so a name may be anything. */
+function stringOrNone(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
 
 function messageFacts(
   message: LogMessage,
   nameOfCall: (toolCallId: string) => string | undefined,
 ): HeadFacts | undefined {
-  const role = MESSAGE_ROLES[message.role];
+  const role = MESSAGE_ROLES.get(message.role);
   switch (role) {
     case undefined:
       return undefined;
@@ -157,11 +162,12 @@ function messageFacts(
       return { role, calls: names.map(toolRef), internal: names.length > 0 && !hasText && names.every(isInternalTool) };
     }
     case "tool": {
-      const linked = message.toolCallId === undefined ? undefined : nameOfCall(message.toolCallId);
-      const name = linked ?? message.toolName;
+      const toolCallId = stringOrNone(message.toolCallId);
+      const linked = toolCallId === undefined ? undefined : nameOfCall(toolCallId);
+      const name = linked ?? stringOrNone(message.toolName);
       return {
         role,
-        toolCallId: message.toolCallId,
+        toolCallId,
         calls: name === undefined ? [] : [toolRef(name)],
         internal: name !== undefined && isInternalTool(name),
       };

@@ -110,8 +110,8 @@ export function consolidationOf(entry: LogEntry): ConsolidationDetails | undefin
 }
 
 /** A message of this package's own machinery, of whatever kind. */
-export function isOwnCustomType(customType: string | undefined): boolean {
-  return customType?.startsWith(CUSTOM_TYPE_PREFIX) === true;
+export function isOwnCustomType(customType: unknown): boolean {
+  return typeof customType === "string" && customType.startsWith(CUSTOM_TYPE_PREFIX);
 }
 
 /** Calls and results of these tools are left out of ordinary lists and searches. */

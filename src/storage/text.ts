@@ -126,4 +126,25 @@ export class CodePointText {
   slice(from: number, to: number): string {
     return this.text.slice(this.toUnit(from), this.toUnit(to));
   }
+
+  /** As `toCodePoint`, counted on from an offset whose count is known where that is nearer. */
+  toCodePointFrom(unit: number, knownUnit: number, knownCodePoint: number): number {
+    if (!this.#astral) return unit;
+    const far = this.#checkpoints !== undefined && unit - knownUnit > CHECKPOINT_UNITS;
+    if (far || unit < knownUnit) return this.toCodePoint(unit);
+    return knownCodePoint + countCodePoints(this.text, knownUnit, unit);
+  }
+
+  /** The offset so many code points after `unit` (before it, when negative), at most to `limit`, and how many they were. */
+  step(unit: number, codePoints: number, limit: number): { readonly unit: number; readonly moved: number } {
+    if (!this.#astral) {
+      const to = codePoints < 0 ? Math.max(limit, unit + codePoints) : Math.min(limit, unit + codePoints);
+      return { unit: to, moved: to - unit };
+    }
+    let at = unit;
+    let moved = 0;
+    for (; moved < codePoints && at < limit; moved++) at += isPairAt(this.text, at) ? 2 : 1;
+    for (; moved > codePoints && at > limit; moved--) at -= at >= 2 && isPairAt(this.text, at - 2) ? 2 : 1;
+    return { unit: at, moved };
+  }
 }

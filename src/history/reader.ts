@@ -1,0 +1,231 @@
+// Lists, searches and reads the items of any source: the live branch or a journal. It decides what belongs in an answer
+// and in which order; it never shapes output, writes anything, or looks at more of a branch than an answer needs.
+import { shownValue, TokenBudgetError } from "../errors.ts";
+import { blocksOf, isToolCallBlock } from "../host/entries.ts";
+import { type Row, type WindowRecord, windowId, windowNumber } from "../log/branch.ts";
+import { type ItemRole, type ItemText, isToolNamed, type TextRegion, type ToolRef, toolRef } from "../log/item.ts";
+import { HistoryCounts, isInternalRole } from "./counts.ts";
+import { holdsMatch, type IsHidden, type Needle, needleOf } from "./search.ts";
+import type { ItemSource } from "./source.ts";
+
+/** Which items; every given field must hold. */
+export interface ItemFilter {
+  readonly windowId?: string | undefined;
+  readonly role?: ItemRole | undefined;
+  readonly toolNamespace?: string | undefined;
+  readonly toolName?: string | undefined;
+}
+
+export interface ItemQuery {
+  readonly filter: ItemFilter;
+  readonly limit: number;
+  readonly recentFirst: boolean;
+  /** The call that asks: it finds neither itself nor its own arguments. */
+  readonly runningCallId: string | undefined;
+}
+
+export interface ListedWindow {
+  readonly window: WindowRecord;
+  readonly items: number;
+  readonly firstItemId: string | null;
+  readonly lastItemId: string | null;
+  /** ISO 8601; of the window's first and last item of any kind. */
+  readonly startedAt: string | null;
+  readonly endedAt: string | null;
+  readonly current: boolean;
+}
+
+export interface ListedItem {
+  readonly row: Row;
+  readonly text: ItemText;
+  /** Regions that a list or search must not show. */
+  readonly isHidden: IsHidden;
+}
+
+export interface ReadItem {
+  readonly row: Row;
+  readonly text: ItemText;
+  /** `other`: on an abandoned branch of the same session. */
+  readonly branch: "current" | "other";
+}
+
+/** A page and the count of everything it was taken from. */
+export interface Page<T> {
+  readonly total: number;
+  readonly rows: readonly T[];
+}
+
+interface Range {
+  readonly from: number;
+  readonly to: number;
+}
+
+function hasToolFilter(filter: ItemFilter): boolean {
+  return filter.toolNamespace !== undefined || filter.toolName !== undefined;
+}
+
+/** Both filters on the same call. */
+function meansTool(filter: ItemFilter, tool: ToolRef): boolean {
+  return (
+    (filter.toolNamespace === undefined || tool.namespace === filter.toolNamespace) &&
+    (filter.toolName === undefined || isToolNamed(tool, filter.toolName))
+  );
+}
+
+/** Ids of some providers come again in later turns, so only a history call can be the running one. */
+function isRunning(query: ItemQuery, id: string | undefined, tool: ToolRef): boolean {
+  return query.runningCallId !== undefined && id === query.runningCallId && tool.namespace === "history";
+}
+
+/** Whether a tool filter means a call of this item, other than the running one. */
+function hasCall(row: Row, query: ItemQuery): boolean {
+  const { head } = row;
+  const meant = head.calls.filter((tool) => meansTool(query.filter, tool));
+  if (query.runningCallId === undefined || meant.some((tool) => tool.namespace !== "history")) return meant.length > 0;
+  if (head.role === "tool") return meant.some((tool) => !isRunning(query, head.toolCallId, tool));
+  return blocksOf(row.entry.message?.content).some((block) => {
+    if (!isToolCallBlock(block)) return false;
+    const tool = toolRef(block.name);
+    return meansTool(query.filter, tool) && !isRunning(query, block.id, tool);
+  });
+}
+
+/** Whether a list or search shows an item at all. */
+function listedBy(query: ItemQuery): (row: Row) => boolean {
+  const { role } = query.filter;
+  const filtered = hasToolFilter(query.filter);
+  const internalToo = isInternalRole(role);
+  return (row) => {
+    if (role !== undefined && row.head.role !== role) return false;
+    return filtered ? hasCall(row, query) : internalToo || !row.head.internal;
+  };
+}
+
+function hiddenRegions(query: ItemQuery): IsHidden {
+  const filtered = hasToolFilter(query.filter);
+  return ({ call, internal }: TextRegion) => {
+    if (!call || !internal) return false;
+    const tool = toolRef(call.name);
+    return isRunning(query, call.id, tool) || !(filtered && meansTool(query.filter, tool));
+  };
+}
+
+function windowOf(source: ItemSource, id: string): WindowRecord | undefined {
+  const number = windowNumber(id);
+  return number === undefined ? undefined : source.windows[number - 1];
+}
+
+/** The rows a filter can mean; none for a window that is not there. */
+function rangeOf(source: ItemSource, filter: ItemFilter): Range {
+  if (filter.windowId === undefined) return { from: 0, to: source.rows.length };
+  const window = windowOf(source, filter.windowId);
+  return window ? source.rowRange(window) : { from: 0, to: 0 };
+}
+
+/** The rows that pass, in order, up to a limit; counts all that pass unless their number is known. */
+function pageOf(
+  source: ItemSource,
+  query: ItemQuery,
+  passes: (row: Row) => boolean,
+  knownTotal: number | undefined,
+): Page<Row> {
+  const { from, to } = rangeOf(source, query.filter);
+  const rows: Row[] = [];
+  let total = 0;
+  for (let step = 0; step < to - from; step++) {
+    if (knownTotal !== undefined && rows.length >= query.limit) break;
+    const row = source.rows[query.recentFirst ? to - 1 - step : from + step];
+    if (!row || !passes(row)) continue;
+    total++;
+    if (rows.length < query.limit) rows.push(row);
+  }
+  return { total: knownTotal ?? total, rows };
+}
+
+function foundBy(source: ItemSource, needle: Needle, query: ItemQuery): (row: Row) => boolean {
+  const isListed = listedBy(query);
+  const isHidden = hiddenRegions(query);
+  return (row) => isListed(row) && holdsMatch(source.text(row.entry), needle, isHidden);
+}
+
+function listed(source: ItemSource, query: ItemQuery, page: Page<Row>): Page<ListedItem> {
+  const isHidden = hiddenRegions(query);
+  return { total: page.total, rows: page.rows.map((row) => ({ row, text: source.text(row.entry), isHidden })) };
+}
+
+/** Reads any number of sources; holds nothing but running counts. */
+export class HistoryReader {
+  readonly #counts = new HistoryCounts();
+
+  listWindows(source: ItemSource, query: { limit: number; recentFirst: boolean }): Page<ListedWindow> {
+    const total = source.windows.length;
+    const returned = Math.min(query.limit, total);
+    const rows: ListedWindow[] = [];
+    for (let step = 0; step < returned; step++) {
+      const window = source.windows[query.recentFirst ? total - 1 - step : step];
+      if (window) rows.push(this.#listedWindow(source, window));
+    }
+    return { total, rows };
+  }
+
+  listItems(source: ItemSource, query: ItemQuery): Page<ListedItem> {
+    const { filter } = query;
+    // Without a window or a tool the count is kept up to date, so the walk ends with the page.
+    const known = filter.windowId === undefined && !hasToolFilter(filter);
+    const total = known ? this.#counts.total(source, filter.role) : undefined;
+    return listed(source, query, pageOf(source, query, listedBy(query), total));
+  }
+
+  /** The items that hold the needle. Beyond the page an item costs one `indexOf` up to its first match. */
+  searchItems(source: ItemSource, needle: Needle, query: ItemQuery): Page<ListedItem> {
+    return listed(source, query, pageOf(source, query, foundBy(source, needle, query), undefined));
+  }
+
+  /** The first items of a search, for a caller that needs no total: the walk ends with the page. */
+  findItems(source: ItemSource, needle: Needle, query: ItemQuery): readonly ListedItem[] {
+    return listed(source, query, pageOf(source, query, foundBy(source, needle, query), 0)).rows;
+  }
+
+  /** The item with this id, on this branch or an abandoned one; throws when it is not in that window. */
+  readItem(source: ItemSource, itemId: string, inWindow: string): ReadItem {
+    const here = source.row(itemId);
+    const row = here ?? source.rowElsewhere(itemId);
+    if (!row)
+      throw new TokenBudgetError(
+        "unknown_item",
+        `item_id ${shownValue(itemId)} is no item of ${source.agent}; history_list_items and history_search_contents give item ids.`,
+      );
+    const rightWindow = windowId(row.window);
+    if (rightWindow !== inWindow)
+      throw new TokenBudgetError(
+        "wrong_window",
+        `window_id ${shownValue(inWindow)} does not hold item ${shownValue(itemId)} of ${source.agent}; it belongs to window_id ${shownValue(rightWindow)}: call again with that.`,
+      );
+    return { row, text: source.text(row.entry), branch: here ? "current" : "other" };
+  }
+
+  #listedWindow(source: ItemSource, window: WindowRecord): ListedWindow {
+    const { from, to } = source.rowRange(window);
+    const { items, first, last } = this.#counts.window(source, window);
+    const timeOf = (at: number) => (at >= from && at < to ? (source.rows[at]?.head.timestamp ?? null) : null);
+    return {
+      window,
+      items,
+      firstItemId: first?.head.id ?? null,
+      lastItemId: last?.head.id ?? null,
+      startedAt: timeOf(from),
+      endedAt: timeOf(to - 1),
+      current: window.number === source.windows.length,
+    };
+  }
+}
+
+/** The needle of a query; throws on an empty one, which every text holds. */
+export function searchedFor(query: string): Needle {
+  if (query === "")
+    throw new TokenBudgetError(
+      "invalid_argument",
+      'query is ""; it must hold at least one character to search for. To see everything, list instead.',
+    );
+  return needleOf(query);
+}
