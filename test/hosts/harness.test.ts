@@ -1,6 +1,7 @@
 // The harness itself: what the other suites take for granted about sessions, the scripted model and requests.
 import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
 import { describe, expect, it } from "vitest";
+import { runPi } from "../../fixtures/pi/cli.ts";
 import { currentHostName } from "../../fixtures/pi/hosts.ts";
 import { call, text, textOf } from "../../fixtures/pi/scripted-model.ts";
 import { openPi } from "../../fixtures/pi/session.ts";
@@ -110,5 +111,33 @@ describe("a session of the harness", () => {
     expect(pi.requests[0]?.tools.map((tool) => tool.name).sort()).toEqual(["ls", "read"]);
     expect(pi.session.sessionFile).toBeUndefined();
     await pi.dispose();
+  });
+});
+
+describe("the command line of the harness", () => {
+  it("answers a prompt offline from scripted replies, in print mode", async () => {
+    const ran = await runPi({
+      extensions: [],
+      model: [[call("bash", { command: "echo from-bash" })], "all done"],
+      prompt: "go",
+    });
+    expect(ran).toMatchObject({ code: 0, stdout: "all done\n" });
+    expect(ran.requests).toHaveLength(2);
+    expect(textOf(ran.requests[1]?.messages.at(-1))).toContain("from-bash");
+    expect(ran.sessionFiles).toHaveLength(1);
+    ran.environment.remove();
+  });
+
+  it("runs a model given as source text, in json mode", async () => {
+    const source = '(request) => "you said " + JSON.stringify(request.messages.at(-1).content)';
+    const ran = await runPi({ extensions: [], model: { source }, prompt: "marco", mode: "json" });
+    expect(ran.code).toBe(0);
+    const events = ran.stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { type: string });
+    expect(events.map((event) => event.type)).toContain("agent_end");
+    expect(ran.stdout).toContain("marco");
+    ran.environment.remove();
   });
 });
