@@ -1,0 +1,205 @@
+// The four history tools: ask the reader, shape the answer, and nothing else. They never write and never show more of
+// an image than its kind and size but in a read.
+
+import { HistoryReader, type ItemQuery, type ListedItem, type ListedWindow, searchedFor } from "../history/reader.ts";
+import { MatchScan, type Needle, previewOf, regionsOf } from "../history/search.ts";
+import type { ItemSource } from "../history/source.ts";
+import type { ImageBlock } from "../host/entries.ts";
+import { windowId } from "../log/branch.ts";
+import { type ItemRole, imageBytes, itemImages } from "../log/item.ts";
+import { shorten } from "../storage/text.ts";
+import type { Execute, ToolCall } from "./define.ts";
+import { usedLimit } from "./define.ts";
+import { type JsonRow, listOutput, readOutput } from "./output.ts";
+import { TOOL_SPECS } from "./specs.ts";
+
+/** Lists and searches stay below this, however large outputs may be. */
+export const HISTORY_LIST_MAX_CODE_POINTS = 6_000;
+
+/** Kinds of images named in a row, and how long a kind may be: both come from the log and may be anything. */
+const IMAGE_TYPES_MAX = 3;
+const IMAGE_TYPE_MAX_CODE_POINTS = 40;
+
+export interface HistoryLimits {
+  readonly maxToolOutputChars: number;
+  readonly historyItemPreviewChars: number;
+}
+
+export interface HistoryToolDeps {
+  /** The history of an agent, the own one without a name; throws when it may not or cannot be read. */
+  readonly sourceOf: (agentName: string | undefined) => ItemSource;
+  readonly limits: () => HistoryLimits;
+  /** Whether the current model is given images. */
+  readonly takesImages: () => boolean;
+}
+
+type HistoryTool = "history_list_windows" | "history_list_items" | "history_read_item" | "history_search_contents";
+
+export type HistoryTools = { readonly [N in HistoryTool]: Execute<N> };
+
+interface FilterParams {
+  readonly window_id?: string;
+  readonly role?: ItemRole;
+  readonly tool_namespace?: string;
+  readonly tool_name?: string;
+  readonly recent_first?: boolean;
+}
+
+const HINTS = {
+  windows: "Raise limit, or set recent_first to see the other end.",
+  items: "Narrow with window_id, role or tool_name, lower max_chars_per_item, or set recent_first.",
+  search: "Use a longer query, narrow with window_id, role or tool_name, or set recent_first.",
+} as const;
+
+function filtersOf({ window_id, role, tool_namespace, tool_name }: FilterParams): JsonRow {
+  return { window_id, role, tool_namespace, tool_name };
+}
+
+function queryOf(params: FilterParams, limit: number, call: ToolCall): ItemQuery {
+  return {
+    filter: {
+      windowId: params.window_id,
+      role: params.role,
+      toolNamespace: params.tool_namespace,
+      toolName: params.tool_name,
+    },
+    limit,
+    recentFirst: params.recent_first ?? false,
+    runningCallId: call.id,
+  };
+}
+
+function windowRow({ window, items, firstItemId, lastItemId, startedAt, endedAt, current }: ListedWindow): JsonRow {
+  return {
+    window_id: window.id,
+    items,
+    first_item_id: firstItemId,
+    last_item_id: lastItemId,
+    started_at: startedAt,
+    ended_at: endedAt,
+    current,
+  };
+}
+
+/** What is said of an item's images everywhere; undefined when it has none. */
+function describedImages(images: readonly ImageBlock[]): JsonRow | undefined {
+  if (images.length === 0) return undefined;
+  const types = [...new Set(images.map((image) => shorten(image.mimeType, IMAGE_TYPE_MAX_CODE_POINTS)))];
+  return {
+    count: images.length,
+    types: types.slice(0, IMAGE_TYPES_MAX),
+    bytes: images.reduce((sum, image) => sum + imageBytes(image), 0),
+  };
+}
+
+function toolLink({ row }: ListedItem): JsonRow {
+  const [tool, ...others] = row.head.calls;
+  if (!tool) return {};
+  if (others.length > 0) return { tool_calls: row.head.calls.length };
+  return { tool_namespace: tool.namespace, tool_name: tool.name };
+}
+
+function itemRow(item: ListedItem, previewChars: number): JsonRow {
+  const { row, text, isHidden } = item;
+  const images = describedImages(itemImages(row.entry));
+  return {
+    item_id: row.head.id,
+    window_id: windowId(row.window),
+    role: row.head.role,
+    ...toolLink(item),
+    chars: text.points.length,
+    ...(images && { images }),
+    preview: previewOf(text, isHidden, previewChars),
+  };
+}
+
+/** A found item whose matches are looked for once, however often its row is sized. */
+interface FoundRow extends ListedItem {
+  readonly scan: MatchScan;
+}
+
+function foundRow({ row, text, scan }: FoundRow, needle: Needle, previewChars: number): JsonRow {
+  const images = describedImages(itemImages(row.entry));
+  return {
+    item_id: row.head.id,
+    window_id: windowId(row.window),
+    role: row.head.role,
+    chars: text.points.length,
+    ...(images && { images }),
+    regions: regionsOf(text.points, scan, needle, previewChars),
+  };
+}
+
+/** Images come with the page that begins the item; every page's header tells of them. */
+function readImages(images: readonly ImageBlock[], offset: number, takesImages: boolean) {
+  const described = describedImages(images);
+  if (!described) return { attached: [], header: undefined };
+  const count = images.length === 1 ? "1 image" : `${images.length} images`;
+  if (!takesImages)
+    return { attached: [], header: { ...described, note: `this model takes no images: ${count} not attached` } };
+  if (offset > 0) return { attached: [], header: { ...described, note: `${count} attached at offset_chars 0` } };
+  return { attached: images, header: described };
+}
+
+export function historyTools(deps: HistoryToolDeps): HistoryTools {
+  const reader = new HistoryReader();
+  const listBound = () => Math.min(deps.limits().maxToolOutputChars, HISTORY_LIST_MAX_CODE_POINTS);
+  return {
+    history_list_windows: (params) => {
+      const source = deps.sourceOf(params.agent_name);
+      const limit = usedLimit(TOOL_SPECS.history_list_windows.params.limit, params.limit);
+      const { total, rows } = reader.listWindows(source, { limit, recentFirst: params.recent_first ?? false });
+      const scope = { agent: source.agent };
+      return listOutput({ scope, total, limit, rows, render: windowRow, hint: HINTS.windows, bound: listBound() });
+    },
+
+    history_list_items: (params, call) => {
+      const source = deps.sourceOf(params.agent_name);
+      const limit = usedLimit(TOOL_SPECS.history_list_items.params.limit, params.limit);
+      const { total, rows } = reader.listItems(source, queryOf(params, limit, call));
+      return listOutput({
+        scope: { agent: source.agent, ...filtersOf(params) },
+        total,
+        limit,
+        rows,
+        render: itemRow,
+        previewChars: params.max_chars_per_item ?? deps.limits().historyItemPreviewChars,
+        hint: HINTS.items,
+        bound: listBound(),
+      });
+    },
+
+    history_read_item: (params) => {
+      const source = deps.sourceOf(params.agent_name);
+      const { row, text, branch } = reader.readItem(source, params.item_id, params.window_id);
+      const offset = params.offset_chars ?? 0;
+      const { attached, header } = readImages(itemImages(row.entry), offset, deps.takesImages());
+      const answer = readOutput({
+        header: { agent: source.agent, window_id: windowId(row.window), item_id: row.head.id, role: row.head.role },
+        footer: { images: header, branch: branch === "other" ? branch : undefined },
+        points: text.points,
+        offset,
+        limit: params.limit_chars,
+        bound: deps.limits().maxToolOutputChars,
+      });
+      return { ...answer, images: attached };
+    },
+
+    history_search_contents: (params, call) => {
+      const needle = searchedFor(params.query);
+      const source = deps.sourceOf(params.agent_name);
+      const limit = usedLimit(TOOL_SPECS.history_search_contents.params.limit, params.limit);
+      const { total, rows } = reader.searchItems(source, needle, queryOf(params, limit, call));
+      return listOutput({
+        scope: { agent: source.agent, query: params.query, ...filtersOf(params) },
+        total,
+        limit,
+        rows: rows.map((item): FoundRow => ({ ...item, scan: new MatchScan(item.text, needle, item.isHidden) })),
+        render: (item, previewChars) => foundRow(item, needle, previewChars),
+        previewChars: deps.limits().historyItemPreviewChars,
+        hint: HINTS.search,
+        bound: listBound(),
+      });
+    },
+  };
+}

@@ -1,0 +1,157 @@
+// The two forms in which tools answer: JSON Lines for lists and searches, a header line and exact text for reads.
+// Everything here is sized before it is made; nothing is ever cut afterwards, and no line is ever half a line.
+import { type CodePointText, countCodePoints, shorten } from "../storage/text.ts";
+import type { ToolAnswer } from "./define.ts";
+
+/** One line of output. */
+export type JsonRow = Readonly<Record<string, unknown>>;
+
+/** Previews are not shrunk below this to make room for more rows. */
+export const PREVIEW_MIN_CODE_POINTS = 120;
+
+/** A filter is repeated in the first line at most this long. */
+export const FILTER_SHOWN_MAX_CODE_POINTS = 120;
+
+export interface ListOutput<R> {
+  /** Whose rows these are, and the filters that were given; undefined ones are left out. */
+  readonly scope: { readonly agent: string } & JsonRow;
+  /** How many there are in all, shown or not. */
+  readonly total: number;
+  /** The limit as it was used. */
+  readonly limit: number;
+  readonly rows: readonly R[];
+  /** A row with previews of about this many code points in all. */
+  readonly render: (row: R, previewChars: number) => JsonRow;
+  /** The requested preview; rows without previews leave it out. */
+  readonly previewChars?: number;
+  /** How to see what was left out. */
+  readonly hint: string;
+  /** Code points of the whole output. */
+  readonly bound: number;
+}
+
+export interface ReadOutput {
+  /** What was read, before the range. */
+  readonly header: JsonRow;
+  /** After the range; undefined fields are left out. */
+  readonly footer?: JsonRow;
+  readonly points: CodePointText;
+  readonly offset: number;
+  /** Omitted: as much as fits. */
+  readonly limit: number | undefined;
+  readonly bound: number;
+}
+
+interface Rendered {
+  readonly rows: readonly JsonRow[];
+  readonly lines: readonly string[];
+}
+
+/** The fields that are there. */
+function present(row: JsonRow): JsonRow {
+  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined));
+}
+
+/** A filter may be a text of any length, and the line that repeats it counts. */
+function shownFilters(filters: JsonRow): JsonRow {
+  const shown = Object.entries(present(filters)).map(([name, value]) => [
+    name,
+    typeof value === "string" ? shorten(value, FILTER_SHOWN_MAX_CODE_POINTS) : value,
+  ]);
+  return Object.fromEntries(shown);
+}
+
+/** The rows at one preview size, as many whole lines as fit into `room`; each line costs its newline too. */
+function renderInto<R>(list: ListOutput<R>, count: number, previewChars: number, room: number): Rendered {
+  const rows: JsonRow[] = [];
+  const lines: string[] = [];
+  let used = 0;
+  for (const row of list.rows.slice(0, count)) {
+    const rendered = list.render(row, previewChars);
+    const line = JSON.stringify(rendered);
+    used += countCodePoints(line) + 1;
+    if (used > room) break;
+    rows.push(rendered);
+    lines.push(line);
+  }
+  return { rows, lines };
+}
+
+/** The most rows that fit, and those with the largest preview at which all of them still fit. */
+function fit<R>(list: ListOutput<R>, count: number, room: number): Rendered {
+  // A longer preview than the whole output never fits.
+  const requested = Math.min(list.previewChars ?? 0, list.bound);
+  const whole = renderInto(list, count, requested, room);
+  const least = Math.min(requested, PREVIEW_MIN_CODE_POINTS);
+  if (whole.lines.length === count || least === requested) return whole;
+  let best = renderInto(list, count, least, room);
+  const fitting = best.lines.length;
+  let low = least;
+  let high = Math.min(requested, Math.max(room, least));
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    const tried = renderInto(list, fitting, middle, room);
+    if (tried.lines.length === fitting) {
+      best = tried;
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return best;
+}
+
+/**
+ * JSON Lines: scope and counts, the rows, and what was left out. Within `bound`, but for a bound too small for the first
+ * and last line, which always come.
+ */
+export function listOutput<R>(list: ListOutput<R>): ToolAnswer {
+  const { total, limit } = list;
+  const { agent, ...given } = list.scope;
+  const filters = shownFilters(given);
+  const first = (returned: number) => ({ agent, total, returned, limit, ...filters });
+  const last = (returned: number) => ({ omitted: total - returned, hint: list.hint });
+  const firstSize = countCodePoints(JSON.stringify(first(list.rows.length)));
+  // `omitted` has at most as many digits as with no row shown.
+  const lastSize = countCodePoints(JSON.stringify(last(0))) + 1;
+  const room = list.bound - firstSize;
+  const complete = total <= list.rows.length;
+  let shown = fit(list, list.rows.length, complete ? room : room - lastSize);
+  if (complete && shown.lines.length < list.rows.length) shown = fit(list, list.rows.length, room - lastSize);
+  const returned = shown.lines.length;
+  const head = first(returned);
+  const tail = total > returned ? last(returned) : undefined;
+  const lines = [JSON.stringify(head), ...shown.lines, ...(tail ? [JSON.stringify(tail)] : [])];
+  return { text: lines.join("\n"), details: { ...head, rows: shown.rows, ...tail } };
+}
+
+function headerOf(read: ReadOutput, offset: number, end: number): JsonRow {
+  const total = read.points.length;
+  return present({
+    ...read.header,
+    offset_chars: offset,
+    end_chars: end,
+    total_chars: total,
+    next_offset_chars: end < total ? end : undefined,
+    ...read.footer,
+  });
+}
+
+/** Room the header needs at most: with a next page, and no number longer than the total. */
+function headerSize(read: ReadOutput): number {
+  const total = read.points.length;
+  const longest = { ...headerOf(read, total, total), next_offset_chars: total };
+  return countCodePoints(JSON.stringify(longest)) + 1;
+}
+
+/**
+ * One header line, a newline, and exactly the text of the range. Whatever the bound, the header and one character come.
+ * An offset past the end is the end.
+ */
+export function readOutput(read: ReadOutput): ToolAnswer {
+  const room = Math.max(1, read.bound - headerSize(read));
+  const offset = Math.min(read.offset, read.points.length);
+  const end = Math.min(read.points.length, offset + Math.min(read.limit ?? room, room));
+  const header = headerOf(read, offset, end);
+  return { text: `${JSON.stringify(header)}\n${read.points.slice(offset, end)}`, details: header };
+}
