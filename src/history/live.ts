@@ -1,0 +1,28 @@
+// The own agent's history: the live branch as an item source. Abandoned branches are read through an index of their own,
+// made when one is asked for.
+import type { EntrySource } from "../host/entries.ts";
+import { BranchIndex } from "../log/branch.ts";
+import type { ItemSource } from "./source.ts";
+
+/** The live branch as of now. `refresh` brings the index up to the log before anything is read. */
+export function liveSource(agent: string, branch: BranchIndex, entries: EntrySource): ItemSource {
+  return {
+    agent,
+    get rows() {
+      return branch.rows;
+    },
+    get windows() {
+      return branch.windows;
+    },
+    rowRange: (window) => branch.rowRange(window),
+    row: (id) => branch.row(id),
+    text: (entry) => branch.text(entry),
+    rowElsewhere: (id) => {
+      if (!entries.entry(id)) return undefined;
+      // Ends at the item and the rest of its tool batch: a window is counted along the item's own branch up to it.
+      const own = new BranchIndex();
+      own.catchUp({ leafId: () => id, entry: (other) => entries.entry(other) });
+      return own.row(id);
+    },
+  };
+}

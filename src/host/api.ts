@@ -1,0 +1,117 @@
+// The part of Pi's extension interface that this package uses, as a structural type that fits every supported host.
+// Public interface only; fields that not every host has are optional, and only this folder looks at them.
+import type { LogEntry, LogMessage, TextBlock } from "./entries.ts";
+
+export interface HostModel {
+  readonly provider: string;
+  readonly id: string;
+  /** Tokens. */
+  readonly contextWindow: number;
+  readonly input: readonly string[];
+}
+
+export interface HostUsage {
+  /** Null when the host does not know, as right after a compaction. */
+  readonly tokens: number | null;
+  readonly contextWindow: number;
+}
+
+export interface HostSessionManager {
+  getSessionId(): string;
+  getSessionFile(): string | undefined;
+  getLeafId(): string | null;
+  getEntry(id: string): LogEntry | undefined;
+  getHeader(): { readonly timestamp?: string } | null;
+}
+
+export interface HostContext {
+  readonly cwd: string;
+  readonly hasUI: boolean;
+  /** 0.84 and later: tui, rpc, json or print. */
+  readonly mode?: string;
+  readonly model: HostModel | undefined;
+  readonly sessionManager: HostSessionManager;
+  readonly ui: {
+    notify(message: string, type?: "info" | "warning" | "error"): void;
+  };
+  isIdle(): boolean;
+  hasPendingMessages(): boolean;
+  getContextUsage(): HostUsage | undefined;
+  /** 1.x: false in a project whose settings the person has not trusted. */
+  isProjectTrusted?(): boolean;
+}
+
+export interface ToolCallEvent {
+  readonly toolName: string;
+  readonly toolCallId: string;
+}
+
+export interface CompactionPreparation {
+  readonly tokensBefore: number;
+}
+
+export interface RawCompactionEvent {
+  readonly preparation: CompactionPreparation;
+  readonly branchEntries: readonly LogEntry[];
+  readonly customInstructions?: string;
+  readonly signal: AbortSignal;
+  readonly reason?: "manual" | "threshold" | "overflow";
+  readonly willRetry?: boolean;
+}
+
+export interface CompactionAnswer {
+  readonly cancel?: boolean;
+  readonly compaction?: {
+    readonly summary: string;
+    readonly firstKeptEntryId: string;
+    readonly tokensBefore: number;
+    readonly details: unknown;
+  };
+}
+
+/** Events by name: what the handler gets and what it may answer. */
+export interface HostEvents {
+  session_start: { event: { readonly reason: string }; answer: undefined };
+  session_shutdown: { event: { readonly reason?: string }; answer: undefined };
+  session_tree: { event: object; answer: undefined };
+  before_agent_start: { event: { readonly systemPrompt: string }; answer: { systemPrompt: string } };
+  context: { event: { readonly messages: readonly LogMessage[] }; answer: { messages: readonly LogMessage[] } };
+  tool_call: { event: ToolCallEvent; answer: { block: true; reason: string } };
+  agent_start: { event: object; answer: undefined };
+  agent_end: { event: { readonly messages: readonly LogMessage[] }; answer: undefined };
+  /** 0.84 and later. */
+  agent_settled: { event: { readonly aborted?: boolean }; answer: undefined };
+  session_before_compact: { event: RawCompactionEvent; answer: CompactionAnswer };
+  session_compact: { event: { readonly compactionEntry: LogEntry; readonly reason?: string }; answer: undefined };
+  /** 0.84 and later. */
+  session_compact_failed: {
+    event: { readonly reason?: string; readonly errorMessage?: string; readonly aborted?: boolean };
+    answer: undefined;
+  };
+}
+
+export type HostEventName = keyof HostEvents;
+
+export type HostHandler<N extends HostEventName> = (
+  event: HostEvents[N]["event"],
+  ctx: HostContext,
+) => HostEvents[N]["answer"] | undefined | Promise<HostEvents[N]["answer"] | undefined>;
+
+export interface HostToolResult {
+  readonly content: readonly (TextBlock | { type: "image"; data: string; mimeType: string })[];
+  readonly details: Record<string, unknown>;
+}
+
+export interface HostApi {
+  on<N extends HostEventName>(name: N, handler: HostHandler<N>): unknown;
+  registerTool(tool: {
+    readonly name: string;
+    readonly execute: (
+      toolCallId: string,
+      params: unknown,
+      signal: AbortSignal | undefined,
+      onUpdate: unknown,
+      ctx: HostContext,
+    ) => Promise<HostToolResult>;
+  }): void;
+}

@@ -1,0 +1,37 @@
+// Why the host compacts. Newer hosts say it in the event; 0.73.1 does not, and its call stack is the only exact sign.
+
+import type { RawCompactionEvent } from "./api.ts";
+import type { LogEntry } from "./entries.ts";
+
+export type CompactionReason = "manual" | "threshold" | "overflow";
+
+/** Deep enough for the frames between a hook and the host's compaction method. */
+const STACK_FRAMES = 60;
+
+function callStack(): string {
+  const before = Error.stackTraceLimit;
+  Error.stackTraceLimit = STACK_FRAMES;
+  const stack = new Error("stack").stack ?? "";
+  Error.stackTraceLimit = before;
+  return stack;
+}
+
+function lastAssistantFailed(branch: readonly LogEntry[]): boolean {
+  for (let i = branch.length - 1; i >= 0; i--) {
+    const message = branch[i]?.message;
+    if (message?.role === "assistant") return message.stopReason === "error";
+  }
+  return false;
+}
+
+/** Must be called synchronously in the hook: after an await the stack says nothing on 0.73.1. */
+export function compactionReason(event: RawCompactionEvent): CompactionReason {
+  if (event.reason !== undefined) return event.reason;
+  const stack = callStack();
+  const automatic = stack.includes("_runAutoCompaction");
+  if (!automatic && stack.includes("AgentSession.compact")) return "manual";
+  if (automatic) return lastAssistantFailed(event.branchEntries) ? "overflow" : "threshold";
+  // The stack was not to be read: a failed response before it means overflow, instructions mean a person.
+  if (lastAssistantFailed(event.branchEntries)) return "overflow";
+  return event.customInstructions === undefined ? "threshold" : "manual";
+}

@@ -1,0 +1,215 @@
+// The settings: one TypeBox schema, read from Pi's settings.json of the agent directory and then of the project.
+// Whatever is wrong is named once and replaced by its default; settings never stop Pi. Pure but for the reader given.
+import { type Static, type TSchema, Type } from "@sinclair/typebox";
+import { messageOf, shownValue } from "./errors.ts";
+import type { SettingsFile } from "./host/settings-files.ts";
+import { DEFAULT_RETRY, type RetrySettings } from "./host/settled.ts";
+
+const tokens = (description: string, value: number) => Type.Integer({ minimum: 0, default: value, description });
+
+/** The trigger fields may differ by model. */
+const TriggerFields = {
+  reminderRemainingPercent: Type.Number({
+    minimum: 0,
+    maximum: 1,
+    default: 0.25,
+    description: "Share of the window that is left when the reminder comes.",
+  }),
+  reminderRemainingFloorTokens: tokens("The reminder comes at the latest with this many tokens left.", 21_384),
+  reminderRemainingCeilingTokens: tokens("The reminder never comes with more tokens left than this.", 60_000),
+  hardRolloverUsedTokens: tokens("Used tokens at which a checkpoint is enforced; 0 is off.", 0),
+};
+
+export const TriggerSettings = Type.Object(TriggerFields);
+export type TriggerSettings = Static<typeof TriggerSettings>;
+
+export const Settings = Type.Object({
+  enabled: Type.Boolean({ default: true, description: "Whether windows are kept at all in this session." }),
+  ...TriggerFields,
+  maxToolOutputChars: Type.Integer({
+    minimum: 1,
+    default: 12_000,
+    description: "Longest text output of a tool, in characters (code points).",
+  }),
+  notesMaxFileBytes: Type.Integer({
+    minimum: 1,
+    default: 1_000_000,
+    description: "Largest note file, in UTF-8 bytes. A project may lower it, only the agent directory may raise it.",
+  }),
+  historyItemPreviewChars: Type.Integer({
+    minimum: 1,
+    default: 400,
+    description: "Length of an item's preview in lists and searches, in characters.",
+  }),
+});
+export type Settings = Static<typeof Settings>;
+
+type SettingName = keyof Settings;
+
+export const DEFAULT_SETTINGS: Settings = Object.fromEntries(
+  Object.entries(Settings.properties).map(([name, schema]) => [name, schema.default]),
+) as Settings;
+
+export interface LoadedSettings {
+  /** Settings for a model, `provider/id`; undefined for no model. */
+  forModel(model: string | undefined): Settings;
+  /** Pi's own retry settings, which the settled boundary of 0.73.1 needs. */
+  readonly retry: RetrySettings;
+  /** One line per thing that is wrong. */
+  readonly problems: readonly string[];
+}
+
+type Values = Partial<Record<SettingName, unknown>>;
+
+interface Layer {
+  readonly values: Values;
+  readonly models: ReadonlyMap<string, Values>;
+}
+
+const TRIGGER_NAMES: ReadonlySet<string> = new Set(Object.keys(TriggerFields));
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function ruleOf(schema: TSchema): string {
+  if (schema.type === "boolean") return "true or false";
+  const range =
+    schema.maximum === undefined ? `of at least ${schema.minimum}` : `from ${schema.minimum} to ${schema.maximum}`;
+  return `${schema.type === "integer" ? "a whole number" : "a number"} ${range}`;
+}
+
+function fits(schema: TSchema, value: unknown): boolean {
+  if (schema.type === "boolean") return typeof value === "boolean";
+  if (typeof value !== "number" || !Number.isFinite(value)) return false;
+  if (schema.type === "integer" && !Number.isSafeInteger(value)) return false;
+  return (
+    value >= (schema.minimum as number) && value <= ((schema.maximum as number | undefined) ?? Number.POSITIVE_INFINITY)
+  );
+}
+
+function defaultOf(name: SettingName): string {
+  return JSON.stringify(DEFAULT_SETTINGS[name]);
+}
+
+/** The valid ones of a group of settings; what is wrong goes to `problems`. */
+function checked(group: unknown, where: string, triggersOnly: boolean, problems: string[]): Values {
+  if (group === undefined) return {};
+  if (!isRecord(group)) {
+    problems.push(`${where} is ${shownValue(group)}, not an object; it is passed over.`);
+    return {};
+  }
+  const values: Values = {};
+  for (const [name, value] of Object.entries(group)) {
+    const schema = Object.hasOwn(Settings.properties, name) ? Settings.properties[name as SettingName] : undefined;
+    if (!schema || (triggersOnly && !TRIGGER_NAMES.has(name))) {
+      const known = triggersOnly ? [...TRIGGER_NAMES] : Object.keys(Settings.properties);
+      problems.push(
+        `${where}.${name} is no setting${schema ? " that differs by model" : ""}; there are ${known.join(", ")}.`,
+      );
+    } else if (!fits(schema, value)) {
+      problems.push(
+        `${where}.${name} is ${shownValue(value)}, not ${ruleOf(schema)}; ${defaultOf(name as SettingName)} is used.`,
+      );
+    } else {
+      values[name as SettingName] = value;
+    }
+  }
+  return values;
+}
+
+/** `{ defaults, models }` when either is there, else flat. */
+function layerOf(block: unknown, where: string, problems: string[]): Layer {
+  if (!isRecord(block) || !("defaults" in block || "models" in block))
+    return { values: checked(block, where, false, problems), models: new Map() };
+  const { defaults, models, ...rest } = block;
+  for (const name of Object.keys(rest))
+    problems.push(`${where}.${name} stands beside defaults and models; put it into ${where}.defaults.`);
+  const byModel = new Map<string, Values>();
+  if (models !== undefined && !isRecord(models))
+    problems.push(`${where}.models is ${shownValue(models)}, not an object; it is passed over.`);
+  for (const [key, group] of Object.entries(isRecord(models) ? models : {}))
+    byModel.set(key.toLowerCase(), checked(group, `${where}.models["${key}"]`, true, problems));
+  return { values: checked(defaults, `${where}.defaults`, false, problems), models: byModel };
+}
+
+/** Keys that a model matches, least exact first. */
+function keysOfModel(model: string | undefined): readonly string[] {
+  if (model === undefined) return ["*"];
+  const name = model.toLowerCase();
+  const provider = name.split("/", 1)[0] ?? name;
+  return ["*", provider, `${provider}/*`, name];
+}
+
+function fromEnvironment(env: Readonly<Record<string, string | undefined>>, problems: string[]): Values {
+  const values: Values = {};
+  const read = (variable: string, name: SettingName) => {
+    const text = env[variable];
+    if (text === undefined || text.trim() === "") return;
+    const value = Number(text);
+    const schema = Settings.properties[name];
+    if (fits(schema, value)) values[name] = value;
+    else problems.push(`${variable} is ${shownValue(text)}, not ${ruleOf(schema)}; it is passed over.`);
+  };
+  read("PI_TOKEN_BUDGET_REMINDER_PERCENT", "reminderRemainingPercent");
+  read("PI_TOKEN_BUDGET_HARD_ROLLOVER_TOKENS", "hardRolloverUsedTokens");
+  return values;
+}
+
+function parsedFile(file: SettingsFile, problems: string[]): Record<string, unknown> {
+  if (file.text === undefined) return {};
+  try {
+    const parsed: unknown = JSON.parse(file.text);
+    if (isRecord(parsed)) return parsed;
+    problems.push(`${file.name} holds ${shownValue(parsed)}, not an object; defaults are used.`);
+  } catch (error) {
+    problems.push(`${file.name} is not JSON (${messageOf(error)}); defaults are used.`);
+  }
+  return {};
+}
+
+/** Pi checks its own settings; here only what is usable counts. */
+function retryOf(block: Record<string, unknown>, otherwise: RetrySettings): RetrySettings {
+  const { enabled, maxRetries, baseDelayMs } = block;
+  return {
+    enabled: typeof enabled === "boolean" ? enabled : otherwise.enabled,
+    maxRetries: typeof maxRetries === "number" ? maxRetries : otherwise.maxRetries,
+    baseDelayMs: typeof baseDelayMs === "number" ? baseDelayMs : otherwise.baseDelayMs,
+  };
+}
+
+/** Files in order of precedence, the stronger last. */
+export function loadSettings(
+  files: readonly SettingsFile[],
+  env: Readonly<Record<string, string | undefined>>,
+): LoadedSettings {
+  const problems: string[] = [];
+  let retry = DEFAULT_RETRY;
+  const layers: Layer[] = [];
+  let agentCap: number = DEFAULT_SETTINGS.notesMaxFileBytes;
+  for (const file of files) {
+    const parsed = parsedFile(file, problems);
+    if (isRecord(parsed.retry)) retry = retryOf(parsed.retry, retry);
+    const layer = layerOf(parsed.tokenBudget, `${file.name}: tokenBudget`, problems);
+    const cap = layer.values.notesMaxFileBytes as number | undefined;
+    if (file.source === "agent") agentCap = cap ?? agentCap;
+    else if (cap !== undefined && cap > agentCap) {
+      problems.push(
+        `${file.name}: tokenBudget.notesMaxFileBytes is ${cap}; a project cannot raise it above ${agentCap}.`,
+      );
+      delete layer.values.notesMaxFileBytes;
+    }
+    layers.push(layer);
+  }
+  const environment = fromEnvironment(env, problems);
+  return {
+    retry,
+    problems,
+    forModel: (model) => {
+      const values: Values = {};
+      for (const layer of layers) Object.assign(values, layer.values);
+      for (const key of keysOfModel(model)) for (const layer of layers) Object.assign(values, layer.models.get(key));
+      return { ...DEFAULT_SETTINGS, ...values, ...environment } as Settings;
+    },
+  };
+}

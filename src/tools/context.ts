@@ -1,0 +1,59 @@
+// get_context_remaining and new_context: thin, over the live window.
+import { TokenBudgetError } from "../errors.ts";
+import { newContextDisabledReason } from "../prompts.ts";
+import type { BudgetFigures, Phase } from "../window/budget.ts";
+import type { NewContext } from "../window/shell.ts";
+import type { Execute } from "./define.ts";
+
+export interface ContextToolParts {
+  readonly enabled: () => boolean;
+  readonly agent: string;
+  readonly windowId: () => string;
+  readonly figures: () => BudgetFigures;
+  readonly phase: () => Phase;
+  /** The addresses this agent may see. */
+  readonly agents: () => readonly string[];
+  /** Soft warnings about notes that have grown large. */
+  readonly warnings: () => readonly string[];
+  readonly newContext: () => NewContext;
+}
+
+export interface ContextTools {
+  readonly get_context_remaining: Execute<"get_context_remaining">;
+  readonly new_context: Execute<"new_context">;
+}
+
+export function contextTools(parts: () => ContextToolParts): ContextTools {
+  return {
+    get_context_remaining: () => {
+      const { agent, windowId, figures, phase, agents, warnings } = parts();
+      const notices = warnings();
+      const answer = {
+        agent,
+        window_id: windowId(),
+        ...figures(),
+        phase: phase(),
+        agents: agents(),
+        ...(notices.length === 0 ? {} : { warnings: notices }),
+      };
+      return { text: JSON.stringify(answer), details: answer };
+    },
+    new_context: () => {
+      const { enabled, newContext, windowId } = parts();
+      if (!enabled()) throw new TokenBudgetError("refused", newContextDisabledReason());
+      const outcome = newContext();
+      switch (outcome.type) {
+        case "refused":
+          throw new TokenBudgetError("refused", outcome.reason);
+        case "nothing_to_leave": {
+          const answer = { opened: false, window_id: windowId() };
+          return { text: JSON.stringify(answer), details: answer };
+        }
+        case "opened": {
+          const answer = { opened: true, window_id: outcome.details.opens };
+          return { text: JSON.stringify(answer), details: { ...answer, ...outcome.details } };
+        }
+      }
+    },
+  };
+}

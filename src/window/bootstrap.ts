@@ -1,0 +1,156 @@
+// The text a new window starts from: where things are, never the content of notes. Generated in one place for all
+// causes. Pure: the caller hands over the branch and the list of notes.
+import { blocksOf, isTextBlock, isToolCallBlock, type LogEntry } from "../host/entries.ts";
+import type { BranchIndex, Row } from "../log/branch.ts";
+import {
+  bootstrapText,
+  type Identity,
+  NOTES_INDEX_NONE,
+  NOTES_INDEX_UNREADABLE,
+  notesIndexHeading,
+  notesIndexOmitted,
+} from "../prompts.ts";
+import { countCodePoints, headOf, oneLine, shorten, tailOf } from "../storage/text.ts";
+
+export const REQUEST_INDEX_MAX = 25;
+export const REQUEST_PREVIEW_CODE_POINTS = 160;
+export const LATEST_REQUEST_CODE_POINTS = 2_000;
+export const EDITED_FILES_MAX = 5;
+const EDITED_PATH_CODE_POINTS = 200;
+export const NOTES_INDEX_MAX_FILES = 25;
+export const NOTES_INDEX_MAX_CODE_POINTS = 6_000;
+export const SIBLING_RESULTS_MAX = 20;
+
+/** Built-in tools of Pi that change the file named by their `path` argument. */
+const EDITING_TOOLS: ReadonlySet<string> = new Set(["edit", "write"]);
+
+export interface NoteRow {
+  /** The full path that notes_read_file accepts. */
+  readonly path: string;
+  readonly bytes: number;
+  readonly updated_at: string;
+}
+
+/** The agent's own notes, newest update first; undefined when they could not be listed. */
+export type NotesIndex = readonly NoteRow[] | undefined;
+
+function requestLine(branch: BranchIndex, row: Row, answered: boolean): string {
+  const text = oneLine(headOf(branch.text(row.entry).points.text, REQUEST_PREVIEW_CODE_POINTS * 4));
+  const mark = answered ? " (answered)" : "";
+  return `${row.head.id} — w${row.window}${mark} — ${shorten(text, REQUEST_PREVIEW_CODE_POINTS)}`;
+}
+
+/** The latest request in full, or its head and tail with the call that reads the rest. */
+function latestRequest(branch: BranchIndex, row: Row): string {
+  const { points } = branch.text(row.entry);
+  const quoted = (text: string) =>
+    `<request id="${row.head.id}" window="w${row.window}">\n${text.toWellFormed()}\n</request>`;
+  if (points.length <= LATEST_REQUEST_CODE_POINTS) return quoted(points.text);
+  const half = LATEST_REQUEST_CODE_POINTS / 2;
+  const rest = { item_id: row.head.id, window_id: `w${row.window}`, offset_chars: half };
+  return quoted(
+    `${headOf(points.text, half)}\n[… ${points.length - 2 * half} characters left out: history_read_item ${JSON.stringify(rest)}]\n${tailOf(points.text, half)}`,
+  );
+}
+
+function isFinalAnswer(entry: LogEntry): boolean {
+  const message = entry.message;
+  if (message?.role !== "assistant" || message.stopReason !== "stop") return false;
+  const blocks = blocksOf(message.content);
+  return !blocks.some(isToolCallBlock) && blocks.some((block) => isTextBlock(block) && block.text.trim() !== "");
+}
+
+/** The user-request index: the latest real user messages, oldest first, and which of them got a final answer. */
+export function requestIndex(branch: BranchIndex): string {
+  const requests: { row: Row; answered: boolean }[] = [];
+  let older = 0;
+  let answerSeen = false;
+  for (let i = branch.rows.length - 1; i >= 0; i--) {
+    const row = branch.rows[i] as Row;
+    if (!row.head.fromUser) {
+      if (isFinalAnswer(row.entry)) answerSeen = true;
+      continue;
+    }
+    // Several messages before one answer were all answered by it.
+    if (requests.length < REQUEST_INDEX_MAX) requests.push({ row, answered: answerSeen });
+    else older++;
+  }
+  const latest = requests[0];
+  if (!latest) return "The user has not asked anything yet.";
+  const lines = requests
+    .slice(1)
+    .reverse()
+    .map(({ row, answered }) => requestLine(branch, row, answered));
+  const heading = lines.length === 0 ? [] : [`User requests so far, oldest first (id — window — text):`];
+  const olderLine = older === 0 ? [] : [`(${older} older: history_list_items {"role":"user"})`];
+  const state = latest.answered
+    ? "The latest request got a final answer; do not do it again:"
+    : "The latest request is still open:";
+  return [...heading, ...olderLine, ...lines, state, latestRequest(branch, latest.row)].join("\n");
+}
+
+function editedPath(block: unknown): string | undefined {
+  if (!isToolCallBlock(block) || !EDITING_TOOLS.has(block.name)) return undefined;
+  const path = (block.arguments as { path?: unknown } | null | undefined)?.path;
+  return typeof path === "string" ? path : undefined;
+}
+
+/** The files changed last through edit and write calls, with the item that holds the last change. */
+export function editedFilesIndex(branch: BranchIndex): string {
+  const files = new Map<string, Row>();
+  for (let i = branch.rows.length - 1; i >= 0 && files.size < EDITED_FILES_MAX; i--) {
+    const row = branch.rows[i] as Row;
+    if (row.head.role !== "assistant" || row.head.calls.length === 0) continue;
+    const blocks = blocksOf(row.entry.message?.content);
+    for (let b = blocks.length - 1; b >= 0 && files.size < EDITED_FILES_MAX; b--) {
+      const path = editedPath(blocks[b]);
+      if (path !== undefined && !files.has(path)) files.set(path, row);
+    }
+  }
+  if (files.size === 0) return "";
+  const lines = Array.from(
+    files,
+    ([path, row]) => `${shorten(oneLine(path), EDITED_PATH_CODE_POINTS)} — ${row.head.id} — w${row.window}`,
+  );
+  return ["Files changed last, newest first (path — id of the change — window):", ...lines].join("\n");
+}
+
+export function notesIndex(agent: string, notes: NotesIndex): string {
+  if (notes === undefined) return NOTES_INDEX_UNREADABLE;
+  const heading = notesIndexHeading(agent);
+  if (notes.length === 0) return `${heading}\n${NOTES_INDEX_NONE}`;
+  const lines: string[] = [];
+  let left = NOTES_INDEX_MAX_CODE_POINTS - countCodePoints(heading) - 80;
+  for (const { path, bytes, updated_at } of notes.slice(0, NOTES_INDEX_MAX_FILES)) {
+    const line = JSON.stringify({ path, bytes, updated_at });
+    left -= countCodePoints(line) + 1;
+    if (left < 0) break;
+    lines.push(line);
+  }
+  const omitted = notes.length - lines.length;
+  return [heading, ...lines, ...(omitted === 0 ? [] : [notesIndexOmitted(omitted)])].join("\n");
+}
+
+/** Results that stand before the opener in its own batch: they are not in the next request. */
+function siblingResults(branch: BranchIndex): { id: string; tool: string }[] {
+  const results: { id: string; tool: string }[] = [];
+  for (let i = branch.rows.length - 1; i >= 0; i--) {
+    const { head } = branch.rows[i] as Row;
+    if (head.role !== "tool" || !branch.newestBatch.has(head.toolCallId ?? "")) break;
+    results.unshift({ id: head.id, tool: head.calls[0]?.name ?? "tool" });
+  }
+  return results.slice(-SIBLING_RESULTS_MAX);
+}
+
+/** The bootstrap of the window that opens next on this branch. */
+export function nextBootstrap(branch: BranchIndex, identity: Identity, notes: NotesIndex): string {
+  return bootstrapText({
+    ...identity,
+    firstWindowId: "w1",
+    previousWindowId: branch.current.id,
+    siblingResults: siblingResults(branch),
+    requests: requestIndex(branch),
+    editedFiles: editedFilesIndex(branch),
+    notes: notesIndex(identity.agent, notes),
+  });
+}

@@ -1,0 +1,249 @@
+// The copy of the messages that goes to the model: everything before the current window is cut, the stored bootstrap
+// takes its place, and recoverable messages carry their item ids. Pure; the log and the originals stay untouched.
+import { blocksOf, type LogEntry, type LogMessage } from "../host/entries.ts";
+import type { BranchIndex, Row } from "../log/branch.ts";
+import {
+  BOOTSTRAP_MESSAGE,
+  IDENTITY_MESSAGE,
+  isOwnCustomType,
+  type Opener,
+  type OpenerDetails,
+  openerOfMessage,
+} from "../log/marks.ts";
+
+/** How far a message looks ahead for its entry: the host leaves failed responses out of its messages. */
+const LOOKAHEAD_ROWS = 32;
+
+/** Which id each message of the current window was sent with. Decided once per message, then kept. */
+export interface SentIds {
+  readonly windowId: string;
+  readonly keys: readonly string[];
+  readonly ids: readonly (string | undefined)[];
+}
+
+export interface RequestInput {
+  readonly messages: readonly LogMessage[];
+  readonly branch: BranchIndex;
+  /** Stands first in a window that has no bootstrap. */
+  readonly identity: { readonly text: string; readonly timestamp: number };
+  readonly sent: SentIds | undefined;
+}
+
+export interface RequestOutput {
+  readonly messages: readonly LogMessage[];
+  readonly sent: SentIds;
+}
+
+/** Where the current window starts in the host's messages, and in the branch's rows. */
+interface Cut {
+  readonly lead: LogMessage;
+  readonly windowId: string;
+  readonly firstMessage: number;
+  readonly rows: Iterable<Row>;
+}
+
+function leadMessage(customType: string, content: string, timestamp: number): LogMessage {
+  return { role: "custom", customType, content, display: false, timestamp };
+}
+
+function bootstrapMessage(details: OpenerDetails): LogMessage {
+  return leadMessage(BOOTSTRAP_MESSAGE, details.bootstrap, details.bootstrapTimestamp);
+}
+
+function sameOpener(a: Opener, b: Opener | undefined): boolean {
+  if (a.type === "foreign_compaction" || b === undefined || b.type === "foreign_compaction") return false;
+  return a.details.number === b.details.number && a.details.bootstrapTimestamp === b.details.bootstrapTimestamp;
+}
+
+/** The newest opener among the messages, unless the branch says that it is an older window's. */
+function openerInMessages(
+  messages: readonly LogMessage[],
+  branch: BranchIndex,
+): { at: number; opener: Opener & { details: OpenerDetails }; known: boolean } | undefined {
+  for (let at = messages.length - 1; at >= 0; at--) {
+    const opener = openerOfMessage(messages[at] as LogMessage);
+    if (!opener || opener.type === "foreign_compaction") continue;
+    if (sameOpener(opener, branch.current.opener)) return { at, opener, known: true };
+    const isOlder = branch.windows.some((window) => sameOpener(opener, window.opener));
+    return isOlder ? undefined : { at, opener, known: false };
+  }
+  return undefined;
+}
+
+function* rowsFrom(branch: BranchIndex, from: number, to = branch.rows.length): Iterable<Row> {
+  for (let i = from; i < to; i++) yield branch.rows[i] as Row;
+}
+
+/** The rows that the host's messages stand for, by its latest compaction: the entry, what it kept, and what came after. */
+function* hostRows(branch: BranchIndex): Iterable<Row> {
+  const compaction = branch.lastCompaction;
+  if (!compaction) return yield* rowsFrom(branch, 0);
+  const own = branch.row(compaction.entry.id);
+  if (own) yield own;
+  const keptId = compaction.entry.firstKeptEntryId;
+  const kept = typeof keptId === "string" ? firstRowAt(branch, keptId, compaction.rowsBefore) : compaction.rowsBefore;
+  yield* rowsFrom(branch, kept, compaction.rowsBefore);
+  yield* rowsFrom(branch, compaction.rowsBefore + (own ? 1 : 0));
+}
+
+/** The row of an entry, or the end when the host keeps nothing. */
+function firstRowAt(branch: BranchIndex, entryId: string, end: number): number {
+  for (let i = end - 1; i >= 0; i--) if (branch.rows[i]?.entry.id === entryId) return i;
+  return end;
+}
+
+function endOfBatch(messages: readonly LogMessage[], at: number): number {
+  let end = at + 1;
+  while (messages[end]?.role === "toolResult") end++;
+  return end;
+}
+
+function cutOf({ messages, branch, identity }: RequestInput): Cut {
+  const { current } = branch;
+  const found = openerInMessages(messages, branch);
+  if (found) {
+    const { at, opener, known } = found;
+    return {
+      lead: bootstrapMessage(opener.details),
+      windowId: opener.details.opens,
+      firstMessage: opener.type === "tool_result" ? endOfBatch(messages, at) : at + 1,
+      // An opener the branch does not hold yet: nothing after it has an entry either.
+      rows: known ? rowsFrom(branch, current.firstRow + (opener.type === "message" ? 1 : 0)) : [],
+    };
+  }
+  const summaryLeads = messages[0]?.role === "compactionSummary";
+  if (current.opener && current.opener.type !== "foreign_compaction") {
+    // The host's own context starts at our compaction: its summary is the bootstrap once more.
+    const opensItself = current.opener.type !== "tool_result";
+    return {
+      lead: bootstrapMessage(current.opener.details),
+      windowId: current.id,
+      firstMessage: summaryLeads ? 1 : 0,
+      rows: rowsFrom(branch, current.firstRow + (opensItself ? 1 : 0)),
+    };
+  }
+  return {
+    lead: leadMessage(IDENTITY_MESSAGE, identity.text, identity.timestamp),
+    windowId: current.id,
+    firstMessage: 0,
+    rows: hostRows(branch),
+  };
+}
+
+function sameContent(a: unknown, b: unknown): boolean {
+  if (typeof a === "string" || typeof b === "string") return a === b;
+  const left = blocksOf(a);
+  const right = blocksOf(b);
+  return left.length === right.length && JSON.stringify(left[0]) === JSON.stringify(right[0]);
+}
+
+/** Whether a message is the host's copy of an entry. Times of custom messages differ, so their content decides. */
+export function isCopyOf(message: LogMessage, entry: LogEntry): boolean {
+  switch (message.role) {
+    case "custom": {
+      const original = entry.type === "message" ? entry.message : entry;
+      return original?.customType === message.customType && sameContent(original?.content, message.content);
+    }
+    case "branchSummary":
+      return entry.type === "branch_summary" && entry.summary === message.summary;
+    case "compactionSummary":
+      return entry.type === "compaction" && entry.summary === message.summary;
+    default: {
+      const original = entry.message;
+      return (
+        original?.role === message.role &&
+        original.timestamp === message.timestamp &&
+        original.toolCallId === message.toolCallId
+      );
+    }
+  }
+}
+
+/** Walks rows in step with messages; a row without a message is passed over, a message without a row gets none. */
+class Alignment {
+  readonly #rows: Iterator<Row>;
+  readonly #ahead: Row[] = [];
+
+  constructor(rows: Iterable<Row>) {
+    this.#rows = rows[Symbol.iterator]();
+  }
+
+  rowOf(message: LogMessage): Row | undefined {
+    for (let i = 0; i < LOOKAHEAD_ROWS; i++) {
+      if (i >= this.#ahead.length) {
+        const next = this.#rows.next();
+        if (next.done === true) return undefined;
+        this.#ahead.push(next.value);
+      }
+      const row = this.#ahead[i] as Row;
+      if (!isCopyOf(message, row.entry)) continue;
+      this.#ahead.splice(0, i + 1);
+      return row;
+    }
+    return undefined;
+  }
+}
+
+function withId(message: LogMessage, id: string): LogMessage {
+  const mark = `[id: ${id}]`;
+  switch (message.role) {
+    case "bashExecution":
+      return { ...message, output: message.output === "" ? mark : `${mark}\n${message.output}` };
+    case "branchSummary":
+    case "compactionSummary":
+      return { ...message, summary: `${mark}\n${message.summary}` };
+    default:
+      return { ...message, content: [{ type: "text", text: mark }, ...blocksOf(message.content)] };
+  }
+}
+
+function keyOf(message: LogMessage): string {
+  return `${message.role}|${message.timestamp ?? ""}|${message.toolCallId ?? message.customType ?? ""}`;
+}
+
+/** A control message names its window; one of another window is stale. */
+function isStaleControl(message: LogMessage, windowId: string): boolean {
+  if (message.role !== "custom" || !isOwnCustomType(message.customType)) return false;
+  const named = (message.details as { windowId?: unknown } | null | undefined)?.windowId;
+  return named !== windowId;
+}
+
+/** The messages of the next request. */
+export function projectRequest(input: RequestInput): RequestOutput {
+  const cut = cutOf(input);
+  const oldestShown = input.branch.current.opener?.type === "foreign_compaction" ? input.branch.current.number - 1 : 0;
+  const alignment = new Alignment(cut.rows);
+  const earlier = input.sent?.windowId === cut.windowId ? input.sent : undefined;
+  let followsEarlier = earlier !== undefined;
+  const messages: LogMessage[] = [cut.lead];
+  const keys: string[] = [];
+  const ids: (string | undefined)[] = [];
+  for (let i = cut.firstMessage; i < input.messages.length; i++) {
+    const message = input.messages[i] as LogMessage;
+    const row = alignment.rowOf(message);
+    if (isStaleControl(message, cut.windowId) || (row && row.window < oldestShown)) continue;
+    const key = keyOf(message);
+    const at = keys.length;
+    followsEarlier &&= at < (earlier?.keys.length ?? 0) && earlier?.keys[at] === key;
+    const id = followsEarlier ? earlier?.ids[at] : idFor(message, row);
+    keys.push(key);
+    ids.push(id);
+    messages.push(id === undefined ? message : withId(message, id));
+  }
+  return { messages, sent: { windowId: cut.windowId, keys, ids } };
+}
+
+function idFor(message: LogMessage, row: Row | undefined): string | undefined {
+  if (message.role === "assistant" || isOwnCustomType(message.customType)) return undefined;
+  return row?.head.id;
+}
+
+/** Whether the newest message that should have an entry has none yet. */
+export function newestIsMissing(messages: readonly LogMessage[], branch: BranchIndex): boolean {
+  const newest = messages.at(-1);
+  if (!newest || newest.role === "assistant" || newest.role === "compactionSummary") return false;
+  const rows = branch.rows;
+  for (let i = rows.length - 1; i >= Math.max(0, rows.length - LOOKAHEAD_ROWS); i--)
+    if (isCopyOf(newest, (rows[i] as Row).entry)) return false;
+  return true;
+}
