@@ -137,6 +137,7 @@ export class CodePointText {
 
   /** The offset so many code points after `unit` (before it, when negative), at most to `limit`, and how many they were. */
   step(unit: number, codePoints: number, limit: number): { readonly unit: number; readonly moved: number } {
+    if (codePoints === 0) return { unit, moved: 0 };
     if (!this.#astral) {
       const to = codePoints < 0 ? Math.max(limit, unit + codePoints) : Math.min(limit, unit + codePoints);
       return { unit: to, moved: to - unit };
