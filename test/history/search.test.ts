@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   holdsMatch,
+  type IsHidden,
   MATCHES_PER_REGION_MAX,
   MatchScan,
   needleOf,
@@ -13,7 +14,7 @@ import { type ItemText, itemText, type TextRegion } from "../../src/log/item.ts"
 import { call, TestLog, text } from "../log/branches.ts";
 import { anyText, longText } from "../log/texts.ts";
 
-const hidesNothing = () => false;
+const hidesNothing: IsHidden = () => false;
 const hidesInternal = (region: TextRegion) => region.internal;
 
 function itemOf(...blocks: readonly unknown[]): ItemText {

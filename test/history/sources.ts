@@ -4,9 +4,17 @@ import type { ItemSource } from "../../src/history/source.ts";
 import type { EntrySource } from "../../src/host/entries.ts";
 import { BranchIndex } from "../../src/log/branch.ts";
 
-/** The branch of a log as it is now. */
-export function sourceOf(log: EntrySource, agent = "/root"): ItemSource {
+/** The live history of a log: each call brings one and the same source up to the log. */
+export function liveSourceOf(log: EntrySource, agent = "/root"): () => ItemSource {
   const branch = new BranchIndex();
-  branch.catchUp(log);
-  return liveSource(agent, branch, log);
+  const source = liveSource(agent, branch, log);
+  return () => {
+    branch.catchUp(log);
+    return source;
+  };
+}
+
+/** The branch of a log as it is now. */
+export function sourceOf(log: EntrySource, agent?: string): ItemSource {
+  return liveSourceOf(log, agent)();
 }
