@@ -1,0 +1,12 @@
+// What Pi loads. In a checkout it runs the sources, through Pi's own TypeScript loader; in the published package the
+// bundle, which Node loads once per process. It decides nothing else.
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+
+// At the top level on purpose: where plain Node cannot import TypeScript, this module fails to load natively as a whole,
+// and Pi's loader then runs it through its own transformer.
+const core = existsSync(new URL("./src/index.ts", import.meta.url))
+  ? await import("./src/index.ts")
+  : createRequire(import.meta.url)("./dist/core.cjs");
+
+export default core.default;
