@@ -24,6 +24,8 @@ export interface ListOutput<R> {
   readonly render: (row: R, previewChars: number) => JsonRow;
   /** The requested preview; rows without previews leave it out. */
   readonly previewChars?: number;
+  /** What lies where rows come from and could not be made a row; left out besides. */
+  readonly unreadable?: number;
   /** How to see what was left out. */
   readonly hint: string;
   /** Code points of the whole output. */
@@ -106,21 +108,21 @@ function fit<R>(list: ListOutput<R>, count: number, room: number): Rendered {
  * and last line, which always come.
  */
 export function listOutput<R>(list: ListOutput<R>): ToolAnswer {
-  const { total, limit } = list;
+  const { total, limit, unreadable = 0 } = list;
   const { agent, ...given } = list.scope;
   const filters = shownFilters(given);
   const first = (returned: number) => ({ agent, total, returned, limit, ...filters });
-  const last = (returned: number) => ({ omitted: total - returned, hint: list.hint });
+  const last = (returned: number) => ({ omitted: total - returned + unreadable, hint: list.hint });
   const firstSize = countCodePoints(JSON.stringify(first(list.rows.length)));
   // `omitted` has at most as many digits as with no row shown.
   const lastSize = countCodePoints(JSON.stringify(last(0))) + 1;
   const room = list.bound - firstSize;
-  const complete = total <= list.rows.length;
+  const complete = total <= list.rows.length && unreadable === 0;
   let shown = fit(list, list.rows.length, complete ? room : room - lastSize);
   if (complete && shown.lines.length < list.rows.length) shown = fit(list, list.rows.length, room - lastSize);
   const returned = shown.lines.length;
   const head = first(returned);
-  const tail = total > returned ? last(returned) : undefined;
+  const tail = total > returned || unreadable > 0 ? last(returned) : undefined;
   const lines = [JSON.stringify(head), ...shown.lines, ...(tail ? [JSON.stringify(tail)] : [])];
   return { text: lines.join("\n"), details: { ...head, rows: shown.rows, ...tail } };
 }

@@ -1,0 +1,178 @@
+// The five notes tools: resolve the address, ask the store, shape the answer, and nothing else. Paths are shown in full,
+// as every agent can pass them back; nothing here opens a file.
+import { shownValue } from "../errors.ts";
+import { noteWarnings } from "../notes/limits.ts";
+import { selectLines } from "../notes/lines.ts";
+import type { NoteRow } from "../notes/listing.ts";
+import { fullPath, parseNotePath, parseNotePrefix } from "../notes/paths.ts";
+import type { LineMatch } from "../notes/search.ts";
+import type { NotesStore, NoteWrite } from "../notes/store.ts";
+import { CodePointText } from "../storage/text.ts";
+import { type Execute, type ToolAnswer, usedLimit } from "./define.ts";
+import { type JsonRow, listOutput, readOutput } from "./output.ts";
+import { TOOL_SPECS } from "./specs.ts";
+
+/** A matching line is shown at most this long. */
+export const NOTE_LINE_MAX_CODE_POINTS = 400;
+
+/** So many files that are no readable notes are named. */
+const LEFT_OUT_NAMED_MAX = 3;
+
+/** The part of a store that the tools use. */
+export type ToolNotes = Pick<NotesStore, "maxFileBytes" | "write" | "append" | "read" | "list" | "search" | "usage">;
+
+export interface NotesToolDeps {
+  /** The address of the current agent. */
+  readonly agent: () => string;
+  /** The notes of an agent; throws when there is no such agent or its notes may not be touched. */
+  readonly notesOf: (agent: string) => ToolNotes;
+  readonly limits: () => { readonly maxToolOutputChars: number };
+}
+
+type NotesTool =
+  | "notes_list_files_by_prefix"
+  | "notes_read_file"
+  | "notes_search_contents"
+  | "notes_append_to_file"
+  | "notes_write_file";
+
+export type NotesTools = { readonly [N in NotesTool]: Execute<N> };
+
+type LeftOut = readonly { readonly path: string; readonly reason: string }[];
+
+const HINTS = {
+  list: "Narrow with a longer prefix, raise max_results, or order by updated_at descending.",
+  search: "Use a longer query, narrow with path_prefix, or raise max_matches_per_file or max_files.",
+} as const;
+
+/** The way to what was left out, and what is in the notes' place without being a readable note. */
+function hintWith(leftOut: LeftOut, hint: string): string {
+  if (leftOut.length === 0) return hint;
+  const named = leftOut.slice(0, LEFT_OUT_NAMED_MAX).map(({ path, reason }) => `${shownValue(path)} (${reason})`);
+  const more = leftOut.length > named.length ? ` and ${leftOut.length - named.length} more` : "";
+  return `${hint} Not readable as notes: ${named.join(", ")}${more}.`;
+}
+
+function noteRow(agent: string, { path, bytes, createdAt, updatedAt }: NoteRow): JsonRow {
+  return { path: fullPath(agent, path), bytes, created_at: createdAt, updated_at: updatedAt };
+}
+
+interface FoundLine {
+  readonly path: string;
+  readonly match: LineMatch;
+  /** The whole line. */
+  readonly points: CodePointText;
+}
+
+/** The line, or the part around its first match with an ellipsis where it is cut. */
+function shortenedLine({ points, match }: FoundLine, codePoints: number): string {
+  if (points.length <= codePoints) return points.text;
+  const room = Math.max(1, codePoints - 2);
+  const start = points.toCodePoint(match.start);
+  const before = Math.max(0, Math.floor((room - (points.toCodePoint(match.end) - start)) / 2));
+  const from = Math.max(0, Math.min(start - before, points.length - room));
+  const to = from + room;
+  return `${from > 0 ? "…" : ""}${points.slice(from, to)}${to < points.length ? "…" : ""}`;
+}
+
+function lineRow(line: FoundLine, codePoints: number): JsonRow {
+  return { path: line.path, line: line.match.line, text: shortenedLine(line, codePoints) };
+}
+
+/** The size of all notes for a warning; a write that is done does not fail because they cannot be counted. */
+function totalBytes(notes: ToolNotes, atLeast: number): number {
+  try {
+    return notes.usage().totalBytes;
+  } catch {
+    return atLeast;
+  }
+}
+
+function written(notes: ToolNotes, path: string, { bytes, created }: NoteWrite): ToolAnswer {
+  const { maxFileBytes } = notes;
+  const warnings = noteWarnings({ path, bytes, totalBytes: totalBytes(notes, bytes), maxFileBytes });
+  const answer = { path, bytes, created, ...(warnings.length > 0 && { warnings }) };
+  return { text: JSON.stringify(answer), details: answer };
+}
+
+export function notesTools(deps: NotesToolDeps): NotesTools {
+  const noteAt = (path: string) => {
+    const address = parseNotePath(path, deps.agent());
+    return { ...address, full: fullPath(address.agent, address.path), notes: deps.notesOf(address.agent) };
+  };
+  const notesUnder = (prefix: string | undefined, field: string) => {
+    const address = parseNotePrefix(prefix, deps.agent(), field);
+    return { ...address, notes: deps.notesOf(address.agent) };
+  };
+  const bound = () => deps.limits().maxToolOutputChars;
+  return {
+    notes_list_files_by_prefix: (params) => {
+      const { agent, prefix, notes } = notesUnder(params.prefix, "prefix");
+      const limit = usedLimit(TOOL_SPECS.notes_list_files_by_prefix.params.max_results, params.max_results);
+      const { file_order_by: orderBy, file_order: order } = params;
+      const { rows, total, leftOut } = notes.list({ prefix, orderBy, order, limit });
+      return listOutput({
+        scope: { agent, prefix: params.prefix },
+        total,
+        limit,
+        rows,
+        unreadable: leftOut.length,
+        render: (row) => noteRow(agent, row),
+        hint: hintWith(leftOut, HINTS.list),
+        bound: bound(),
+      });
+    },
+
+    notes_read_file: (params) => {
+      const { notes, path, full } = noteAt(params.path);
+      const range = { start: params.start_line, stop: params.stop_line };
+      const { text, startLine, stopLine, totalLines, pastEnd } = selectLines(notes.read(path).text, range);
+      return readOutput({
+        header: { path: full, start_line: startLine, stop_line: stopLine, total_lines: totalLines },
+        footer: { note: pastEnd },
+        points: new CodePointText(text),
+        offset: params.offset_chars ?? 0,
+        limit: params.limit_chars,
+        bound: bound(),
+      });
+    },
+
+    notes_search_contents: (params) => {
+      const { agent, prefix, notes } = notesUnder(params.path_prefix, "path_prefix");
+      const limits = TOOL_SPECS.notes_search_contents.params;
+      const maxFiles = usedLimit(limits.max_files, params.max_files);
+      const maxMatchesPerFile = usedLimit(limits.max_matches_per_file, params.max_matches_per_file);
+      const { query, recent_file_first: recentFileFirst } = params;
+      const found = notes.search({ query, prefix, recentFileFirst, maxFiles, maxMatchesPerFile });
+      return listOutput({
+        scope: {
+          agent,
+          max_matches_per_file: maxMatchesPerFile,
+          files: found.totalFiles,
+          query,
+          path_prefix: params.path_prefix,
+        },
+        total: found.totalMatches,
+        limit: maxFiles,
+        rows: found.files.flatMap(({ path, matches }) =>
+          matches.map((match) => ({ path: fullPath(agent, path), match, points: new CodePointText(match.text) })),
+        ),
+        unreadable: found.leftOut.length,
+        render: lineRow,
+        previewChars: NOTE_LINE_MAX_CODE_POINTS,
+        hint: hintWith(found.leftOut, HINTS.search),
+        bound: bound(),
+      });
+    },
+
+    notes_append_to_file: async (params) => {
+      const { notes, path, full } = noteAt(params.path);
+      return written(notes, full, await notes.append(path, params.text));
+    },
+
+    notes_write_file: async (params) => {
+      const { notes, path, full } = noteAt(params.path);
+      return written(notes, full, await notes.write(path, params.text));
+    },
+  };
+}
