@@ -1,0 +1,137 @@
+// Makes dist/: core.cjs (everything, with its libraries inlined), api.js (the launcher API for plain Node) and types/.
+// It fails when the result would need anything at run time but Node itself, or when the types name a host package.
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { isBuiltin } from "node:module";
+import { dirname, join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import ts from "typescript";
+
+const ROOT = fileURLToPath(new URL("../", import.meta.url)).replace(/[/\\]$/, "");
+const DIST = join(ROOT, "dist");
+const API = join(ROOT, "api.ts");
+const ENTRY = 'export { default } from "./src/index.ts";\nexport * from "./api.ts";\n';
+const HOST_PACKAGES = ["@mariozechner/*", "@earendil-works/*"];
+const OWN_URL = "__ownUrl";
+
+const common = {
+  bundle: true,
+  platform: "node",
+  target: "node20.6",
+  external: HOST_PACKAGES,
+  metafile: true,
+  absWorkingDir: ROOT,
+  logLevel: "warning",
+};
+
+function fail(message) {
+  throw new Error(`build: ${message}`);
+}
+
+/** Imports that stay imports must be Node's own modules. */
+function checkExternals(metafile) {
+  for (const [file, { imports }] of Object.entries(metafile.inputs)) {
+    for (const { path, external } of imports) {
+      if (external && !isBuiltin(path)) fail(`${file} imports ${path} at run time`);
+    }
+  }
+}
+
+/** The licences of what was inlined, as they ask for. */
+function licences(metafile) {
+  const folders = new Set();
+  for (const file of Object.keys(metafile.inputs)) {
+    const inside = /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(file);
+    if (inside) folders.add(inside[1]);
+  }
+  const texts = [...folders].sort().map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(ROOT, folder, "package.json"), "utf8"));
+    const file = readdirSync(join(ROOT, folder)).find((entry) => /^licen[cs]e/i.test(entry));
+    const text = file ? readFileSync(join(ROOT, folder, file), "utf8").trim() : `${license} licence`;
+    return `${name} ${version}\n\n${text}\n`;
+  });
+  return texts.join(`\n${"-".repeat(72)}\n\n`);
+}
+
+async function buildCore() {
+  const result = await build({
+    ...common,
+    stdin: { contents: ENTRY, resolveDir: ROOT, sourcefile: "core.ts", loader: "ts" },
+    outfile: join(DIST, "core.cjs"),
+    format: "cjs",
+    charset: "utf8",
+    define: { "import.meta.url": OWN_URL },
+    banner: { js: `const ${OWN_URL} = require("node:url").pathToFileURL(__filename).href;` },
+  });
+  checkExternals(result.metafile);
+  writeFileSync(join(DIST, "LICENSES.txt"), licences(result.metafile));
+}
+
+/** Names each export of api.ts, so that plain Node can import them from a CommonJS bundle. */
+async function buildApi() {
+  const result = await build({ ...common, entryPoints: [API], outfile: "api.js", format: "esm", write: false });
+  const names = Object.values(result.metafile.outputs)[0].exports;
+  const line = names.length > 0 ? `export const { ${names.join(", ")} } = core;\n` : "export {};\n";
+  writeFileSync(join(DIST, "api.js"), `import core from "./core.cjs";\n\n${line}`);
+}
+
+const SPECIFIER = /(from\s+|import\s*\(\s*|import\s+|declare module\s+)(["'])([^"']+)\2/g;
+
+/** The declaration files that api.d.ts needs, with import names every TypeScript understands. */
+function keepReachable(types) {
+  const kept = new Map();
+  const visit = (file) => {
+    if (kept.has(file)) return;
+    const source = readFileSync(file, "utf8");
+    kept.set(
+      file,
+      source.replace(SPECIFIER, (whole, before, quote, name) => {
+        if (name.startsWith(".")) return `${before}${quote}${name.replace(/\.ts$/, ".js")}${quote}`;
+        return whole;
+      }),
+    );
+    for (const [, , , name] of source.matchAll(SPECIFIER)) {
+      if (name.startsWith("node:")) continue;
+      if (!name.startsWith(".")) fail(`the types of ${relative(types, file)} name ${name}`);
+      visit(resolve(dirname(file), name.replace(/\.[jt]s$/, ".d.ts")));
+    }
+  };
+  visit(join(types, "api.d.ts"));
+  rmSync(types, { recursive: true });
+  for (const [file, source] of kept) {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, source);
+  }
+}
+
+function buildTypes() {
+  const { config, error } = ts.readConfigFile(join(ROOT, "tsconfig.json"), ts.sys.readFile);
+  if (error) fail(ts.flattenDiagnosticMessageText(error.messageText, "\n"));
+  const { options } = ts.parseJsonConfigFileContent({ ...config, include: [], files: ["api.ts"] }, ts.sys, ROOT);
+  const types = join(DIST, "types");
+  const emit = { noEmit: false, declaration: true, emitDeclarationOnly: true, rootDir: ROOT, outDir: types };
+  const program = ts.createProgram([API], { ...options, ...emit });
+  const diagnostics = [...ts.getPreEmitDiagnostics(program), ...program.emit().diagnostics];
+  if (diagnostics.length > 0) {
+    fail(
+      ts.formatDiagnostics(diagnostics, {
+        getCanonicalFileName: (f) => f,
+        getCurrentDirectory: () => ROOT,
+        getNewLine: () => "\n",
+      }),
+    );
+  }
+  keepReachable(types);
+}
+
+try {
+  rmSync(DIST, { recursive: true, force: true });
+  mkdirSync(DIST);
+  await buildCore();
+  await buildApi();
+  buildTypes();
+  if (!existsSync(join(DIST, "types", "api.d.ts"))) fail("no types");
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}
