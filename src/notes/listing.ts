@@ -1,0 +1,114 @@
+// Listing and searching one agent's notes, whole: what a tool shows of it, and how it is shortened, is decided there.
+import { TokenBudgetError } from "../errors.ts";
+import type { FoundFile, LeftOut } from "../storage/tree.ts";
+import type { CreationTimes } from "./created.ts";
+import type { NoteFiles } from "./files.ts";
+import { type LineMatch, searchLines } from "./search.ts";
+
+export interface NoteRow {
+  /** Relative to the agent's notes. */
+  readonly path: string;
+  readonly bytes: number;
+  /** ISO 8601, both. */
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+export interface NoteListQuery {
+  /** A string prefix of paths; all notes when left out. */
+  readonly prefix?: string | undefined;
+  readonly orderBy?: "name" | "created_at" | "updated_at" | undefined;
+  readonly order?: "ascending" | "descending" | undefined;
+  /** Rows at most; `total` counts them all. */
+  readonly limit?: number | undefined;
+}
+
+export interface NoteList {
+  readonly rows: NoteRow[];
+  readonly total: number;
+  /** Directories that could not be read, and what is no note, with the reason. */
+  readonly leftOut: readonly LeftOut[];
+}
+
+export interface NoteSearchQuery {
+  readonly query: string;
+  readonly prefix?: string | undefined;
+  /** Newest creation first; by name when false or left out. */
+  readonly recentFileFirst?: boolean | undefined;
+  readonly maxFiles?: number | undefined;
+  readonly maxMatchesPerFile?: number | undefined;
+}
+
+export interface NoteSearchFile {
+  readonly path: string;
+  readonly matches: readonly LineMatch[];
+  /** Matching lines of this note, those left out included. */
+  readonly total: number;
+}
+
+export interface NoteSearch {
+  readonly files: NoteSearchFile[];
+  /** Notes and lines that match, those left out included. */
+  readonly totalFiles: number;
+  readonly totalMatches: number;
+  readonly leftOut: readonly LeftOut[];
+}
+
+const NO_LIMIT = Number.POSITIVE_INFINITY;
+
+function byName(left: FoundFile, right: FoundFile): number {
+  return left.path < right.path ? -1 : 1;
+}
+
+function byUpdate(left: FoundFile, right: FoundFile): number {
+  return left.modifiedMs - right.modifiedMs || byName(left, right);
+}
+
+function byCreation(files: readonly FoundFile[], created: CreationTimes): FoundFile[] {
+  return files
+    .map((file) => ({ file, createdMs: created.of(file) }))
+    .sort((left, right) => left.createdMs - right.createdMs || byName(left.file, right.file))
+    .map(({ file }) => file);
+}
+
+export function listNotes(notes: NoteFiles, created: CreationTimes, query: NoteListQuery): NoteList {
+  const { prefix = "", orderBy = "name", order = "ascending", limit = NO_LIMIT } = query;
+  const { files, leftOut } = notes.walk(prefix);
+  const sorted =
+    orderBy === "created_at" ? byCreation(files, created) : files.sort(orderBy === "name" ? byName : byUpdate);
+  if (order === "descending") sorted.reverse();
+  const rows = sorted.slice(0, limit).map((file) => ({
+    path: file.path,
+    bytes: file.bytes,
+    createdAt: new Date(created.of(file)).toISOString(),
+    updatedAt: new Date(file.modifiedMs).toISOString(),
+  }));
+  return { rows, total: files.length, leftOut };
+}
+
+export function searchNotes(notes: NoteFiles, created: CreationTimes, query: NoteSearchQuery): NoteSearch {
+  if (query.query === "") {
+    throw new TokenBudgetError(
+      "invalid_argument",
+      "query is empty. Give the text to look for, as it stands in a line.",
+    );
+  }
+  const { prefix = "", maxFiles = NO_LIMIT, maxMatchesPerFile = NO_LIMIT } = query;
+  const walk = notes.walk(prefix);
+  const leftOut = [...walk.leftOut];
+  const candidates = query.recentFileFirst ? byCreation(walk.files, created).reverse() : walk.files.sort(byName);
+  const files: NoteSearchFile[] = [];
+  let totalFiles = 0;
+  let totalMatches = 0;
+  for (const file of candidates) {
+    const content = notes.readFound(file, leftOut);
+    if (content === undefined) continue;
+    const limit = files.length < maxFiles ? maxMatchesPerFile : 0;
+    const { matches, total } = searchLines(content.bytes.toString("utf8"), query.query, limit);
+    if (total === 0) continue;
+    totalFiles++;
+    totalMatches += total;
+    if (files.length < maxFiles) files.push({ path: file.path, matches, total });
+  }
+  return { files, totalFiles, totalMatches, leftOut };
+}

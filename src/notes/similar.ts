@@ -1,0 +1,37 @@
+// Which existing notes a wrong path may have meant. Pure.
+
+/** Below this likeness (0 to 1) a name is no help. */
+const LIKENESS_MIN = 0.35;
+
+function bigrams(name: string): Set<string> {
+  const folded = ` ${name.toLowerCase()} `;
+  const pairs = new Set<string>();
+  for (let unit = 0; unit + 1 < folded.length; unit++) pairs.add(folded.slice(unit, unit + 2));
+  return pairs;
+}
+
+/** Share of letter pairs that two names have in common. */
+function likeness(left: ReadonlySet<string>, right: ReadonlySet<string>): number {
+  let common = 0;
+  for (const pair of left) if (right.has(pair)) common++;
+  return (2 * common) / (left.size + right.size);
+}
+
+function lastSegment(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+/** At most `limit` of the paths that look most like the wanted one, the likest first. */
+export function similarPaths(wanted: string, paths: readonly string[], limit: number): string[] {
+  const whole = bigrams(wanted);
+  const last = bigrams(lastSegment(wanted));
+  return paths
+    .map((path) => ({
+      path,
+      score: Math.max(likeness(whole, bigrams(path)), likeness(last, bigrams(lastSegment(path)))),
+    }))
+    .filter(({ score }) => score >= LIKENESS_MIN)
+    .sort((left, right) => right.score - left.score || (left.path < right.path ? -1 : 1))
+    .slice(0, limit)
+    .map(({ path }) => path);
+}

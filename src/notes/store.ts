@@ -1,0 +1,222 @@
+// One agent's notes on disk: plain files below one root, written under a lock per note, read without any. The root
+// holds notes and nothing else; locks, temporaries and creation times lie in the sibling `<root>.meta`. Who may read
+// or write which agent's notes is decided before anything here is called.
+import { isAbsolute, join } from "node:path";
+import { shownValue, TokenBudgetError } from "../errors.ts";
+import { AtomicFiles, type Sweep, sweepLeftOvers } from "../storage/atomic-file.ts";
+import { type DiskCalls, NODE_DISK, storageFailure } from "../storage/disk.ts";
+import { type HeldLock, LockDirectory } from "../storage/lock.ts";
+import { readPlainFile } from "../storage/plain-file.ts";
+import { foldedName, type LeftOut, makeParents, removeEmpty } from "../storage/tree.ts";
+import { CreationTimes, hashedName } from "./created.ts";
+import { NoteFiles } from "./files.ts";
+import { assertNoteFits, isLargeNote, NOTES_MAX_FILE_BYTES } from "./limits.ts";
+import {
+  listNotes,
+  type NoteList,
+  type NoteListQuery,
+  type NoteSearch,
+  type NoteSearchQuery,
+  searchNotes,
+} from "./listing.ts";
+
+export interface NotesStoreOptions {
+  /** Absolute path of the directory that holds the notes; made with the first write. */
+  readonly root: string;
+  /** Address of the agent whose notes they are: errors name notes by their full path. */
+  readonly agent: string;
+  readonly maxFileBytes?: number;
+  readonly staleLockMs?: number;
+  readonly lockWaitMs?: number;
+  readonly disk?: DiskCalls;
+  /** Milliseconds since 1970. */
+  readonly now?: () => number;
+}
+
+export interface NoteWrite {
+  /** UTF-8 bytes of the whole note afterwards. */
+  readonly bytes: number;
+  readonly created: boolean;
+}
+
+export interface NoteContent {
+  /** The whole note; bytes that are no UTF-8 show as U+FFFD. */
+  readonly text: string;
+  readonly bytes: number;
+  /** ISO 8601. */
+  readonly updatedAt: string;
+}
+
+export interface NoteUsage {
+  readonly files: number;
+  readonly totalBytes: number;
+  /** Notes over 1/16 of the cap. */
+  readonly large: readonly { readonly path: string; readonly bytes: number }[];
+}
+
+export interface NotesCopy {
+  readonly copied: number;
+  /** What could not be read, and what is no note, with the reason. */
+  readonly leftOut: readonly LeftOut[];
+}
+
+/** A change of one note, carried out under its lock. */
+interface Change {
+  readonly path: string;
+  /** The new content; `old` is read only when the change needs it, undefined when there is no note. */
+  readonly content: (old: Buffer | undefined) => Buffer;
+  readonly needsOld: boolean;
+  readonly maxFileBytes: number;
+  /** For a copy: the times of the original, and a note that is there stays as it is. */
+  readonly copyOf?: { readonly createdMs: number; readonly updatedMs: number };
+}
+
+export class NotesStore {
+  readonly root: string;
+  readonly agent: string;
+  readonly maxFileBytes: number;
+  readonly #disk: DiskCalls;
+  readonly #now: () => number;
+  readonly #notes: NoteFiles;
+  readonly #locks: LockDirectory;
+  readonly #files: AtomicFiles;
+  readonly #created: CreationTimes;
+
+  constructor(options: NotesStoreOptions) {
+    const { root, agent, staleLockMs: staleMs, lockWaitMs: waitMs } = options;
+    if (!isAbsolute(root)) {
+      const message = `The notes root is ${shownValue(root)}; it must be an absolute path. Give one.`;
+      throw new TokenBudgetError("invalid_argument", message);
+    }
+    this.root = root;
+    this.agent = agent;
+    this.maxFileBytes = options.maxFileBytes ?? NOTES_MAX_FILE_BYTES;
+    this.#disk = options.disk ?? NODE_DISK;
+    this.#now = options.now ?? Date.now;
+    this.#notes = new NoteFiles(root, agent, this.#disk);
+    const meta = `${root}.meta`;
+    this.#locks = new LockDirectory(join(meta, "locks"), { disk: this.#disk, staleMs, waitMs });
+    this.#files = new AtomicFiles(join(meta, "tmp"), this.#disk);
+    this.#created = new CreationTimes(join(meta, "created"), this.#files, this.#disk);
+  }
+
+  /** Creates or replaces a note. */
+  async write(path: string, text: string, maxFileBytes: number = this.maxFileBytes): Promise<NoteWrite> {
+    const bytes = this.#storable(path, text, maxFileBytes);
+    return this.#change({ path, content: () => bytes, needsOld: false, maxFileBytes });
+  }
+
+  /** Adds exactly the text to the end of a note, creating it if needed. */
+  async append(path: string, text: string, maxFileBytes: number = this.maxFileBytes): Promise<NoteWrite> {
+    const bytes = this.#storable(path, text, maxFileBytes);
+    const content = (old: Buffer | undefined) => (old === undefined ? bytes : Buffer.concat([old, bytes]));
+    return this.#change({ path, content, needsOld: true, maxFileBytes });
+  }
+
+  /** A whole note; `not_found` names some that look like it. */
+  read(path: string): NoteContent {
+    const { bytes, modifiedMs } = this.#notes.read(path);
+    return { text: bytes.toString("utf8"), bytes: bytes.length, updatedAt: new Date(modifiedMs).toISOString() };
+  }
+
+  list(query: NoteListQuery = {}): NoteList {
+    return listNotes(this.#notes, this.#created, query);
+  }
+
+  search(query: NoteSearchQuery): NoteSearch {
+    return searchNotes(this.#notes, this.#created, query);
+  }
+
+  /** Sizes for the soft warnings. */
+  usage(maxFileBytes: number = this.maxFileBytes): NoteUsage {
+    const { files } = this.#notes.walk("");
+    const large = files
+      .filter(({ bytes }) => isLargeNote(bytes, maxFileBytes))
+      .map(({ path, bytes }) => ({ path, bytes }));
+    return { files: files.length, totalBytes: files.reduce((sum, { bytes }) => sum + bytes, 0), large };
+  }
+
+  /** Copies another store's notes as they are now, with their times; a note that is here already stays as it is. */
+  async copyFrom(source: NotesStore): Promise<NotesCopy> {
+    const { files, leftOut } = source.#notes.walk("");
+    let copied = 0;
+    for (const file of files) {
+      const original = source.#notes.readFound(file, leftOut);
+      if (original === undefined) continue;
+      const copyOf = { createdMs: source.#created.of(file), updatedMs: original.modifiedMs };
+      const content = () => original.bytes;
+      // What is stored already is kept, even if the cap was lowered since.
+      const maxFileBytes = Number.POSITIVE_INFINITY;
+      const { created } = await this.#change({ path: file.path, content, needsOld: false, maxFileBytes, copyOf });
+      if (created) copied++;
+    }
+    return { copied, leftOut };
+  }
+
+  /** Removes what killed processes left beside the notes; never a note. To be called at start. */
+  sweep(): Sweep {
+    const { temporaryDirectory } = this.#files;
+    const { directory: lockDirectory, staleMs } = this.#locks;
+    return sweepLeftOvers({ temporaryDirectory, lockDirectory, staleMs }, this.#disk);
+  }
+
+  /** The text as bytes; what can be refused without a look at the disk is refused here. */
+  #storable(path: string, text: string, maxFileBytes: number): Buffer {
+    this.#notes.assertPath(path);
+    const shown = this.#notes.shown(path);
+    if (!text.isWellFormed()) {
+      const reason = "text holds half of a surrogate pair, which UTF-8 cannot store";
+      throw new TokenBudgetError("invalid_argument", `${shown} was not changed: ${reason}. Send whole characters.`);
+    }
+    const bytes = Buffer.from(text, "utf8");
+    assertNoteFits(shown, bytes.length, maxFileBytes);
+    return bytes;
+  }
+
+  async #change(change: Change): Promise<NoteWrite> {
+    const { path } = change;
+    const shown = this.#notes.shown(path);
+    await this.#files.load();
+    // Spellings that a case-insensitive disk takes for one file share a lock.
+    const lockName = hashedName(foldedName(path));
+    return this.#locks.withLock({ name: lockName, shown }, (held) => {
+      const file = this.#notes.find(path);
+      const isNew = file === undefined;
+      const old = !isNew && change.needsOld ? readPlainFile(this.#disk, file, shown)?.bytes : undefined;
+      if (!isNew && change.copyOf) return { bytes: 0, created: false };
+      const content = change.content(old);
+      assertNoteFits(shown, content.length, change.maxFileBytes);
+      this.#commit(change, content, isNew, { lockName, held });
+      return { bytes: content.length, created: isNew };
+    });
+  }
+
+  #commit(
+    { path, copyOf }: Change,
+    content: Buffer,
+    isNew: boolean,
+    lock: { readonly lockName: string; readonly held: HeldLock },
+  ): void {
+    const shown = this.#notes.shown(path);
+    const target = join(this.root, path);
+    const nowMs = this.#now();
+    const under = { lockName: lock.lockName, beforeRename: () => lock.held.assertOwned() };
+    let parents: string[] = [];
+    try {
+      parents = makeParents(this.#disk, this.root, path);
+      // The creation time comes first: a note must never be there without it.
+      if (isNew) this.#created.record(path, copyOf?.createdMs ?? nowMs, under);
+      else this.#created.keep(path, () => this.#fileTimes(target), under);
+      const modified = new Date(copyOf?.updatedMs ?? nowMs);
+      this.#files.commit({ target, content, shown, modified, ...under });
+    } catch (error) {
+      removeEmpty(this.#disk, parents);
+      throw storageFailure(error, { shown, doing: "written" });
+    }
+  }
+
+  #fileTimes(target: string): { bornMs: number; modifiedMs: number } {
+    const { birthtimeMs, mtimeMs } = this.#disk.lstatSync(target);
+    return { bornMs: birthtimeMs, modifiedMs: mtimeMs };
+  }
+}

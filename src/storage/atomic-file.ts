@@ -1,0 +1,130 @@
+// Replacing a file whole: written and flushed beside its place, then put there by one rename, so that a reader sees the
+// old content or the new and nothing between. It must never write in the place itself.
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { codeOf, type DiskCalls, ensurePrivateDirectory, FILE_MODE, NODE_DISK, storageFailure } from "./disk.ts";
+import { isReclaimGuard, reclaimStaleLock } from "./lock-calls.ts";
+
+type WriteAtomic = typeof import("write-file-atomic");
+
+export interface Commit {
+  /** Absolute path of the file to put in place; its directory exists. */
+  readonly target: string;
+  readonly content: Buffer;
+  /** The lock this happens under; left-overs of that lock's dead holders carry its name. */
+  readonly lockName: string;
+  /** The file as the subject of a sentence for whoever reads an error. */
+  readonly shown: string;
+  /** The last look before the rename; it throws when the commit may not happen. */
+  readonly beforeRename: () => void;
+  /** The file's time of update; the present when left out. */
+  readonly modified?: Date;
+  /** False for what can be done without after a power cut: it is then not flushed. */
+  readonly flush?: boolean;
+}
+
+/** Commits files through one directory for temporaries, which lies on the same file system as the targets. */
+export class AtomicFiles {
+  readonly temporaryDirectory: string;
+  readonly #disk: DiskCalls;
+  #write: WriteAtomic | undefined;
+
+  constructor(temporaryDirectory: string, disk: DiskCalls = NODE_DISK) {
+    this.temporaryDirectory = temporaryDirectory;
+    this.#disk = disk;
+  }
+
+  /** To be awaited before the first commit: the library is loaded with the first write, not at start-up. */
+  async load(): Promise<void> {
+    this.#write ??= (await import("write-file-atomic")).default;
+  }
+
+  commit(commit: Commit): void {
+    if (this.#write === undefined) throw new Error("AtomicFiles.load() was not awaited before commit()");
+    const temporary = join(this.temporaryDirectory, `${commit.lockName}.${randomUUID()}`);
+    try {
+      ensurePrivateDirectory(this.#disk, this.temporaryDirectory);
+      this.#write.sync(temporary, commit.content, { mode: FILE_MODE, fsync: commit.flush ?? true });
+      // A disk that fills up may take a part without an error.
+      const written = this.#disk.lstatSync(temporary).size;
+      if (written !== commit.content.length) {
+        throw new Error(`only ${written} of ${commit.content.length} bytes could be written (is the disk full?)`);
+      }
+      if (commit.modified) this.#disk.utimesSync(temporary, commit.modified, commit.modified);
+      commit.beforeRename();
+      this.#disk.renameSync(temporary, commit.target);
+    } catch (error) {
+      discard(this.#disk, temporary);
+      throw storageFailure(error, { shown: commit.shown, doing: "written" });
+    }
+  }
+}
+
+function discard(disk: DiskCalls, temporary: string): void {
+  try {
+    disk.unlinkSync(temporary);
+  } catch {
+    // It was never made, or the next start sweeps it; the failure that led here is the one to report.
+  }
+}
+
+export interface Sweep {
+  /** Left-overs removed. */
+  readonly removed: number;
+  /** Left-overs, or whole directories, that could not be removed or looked at, with the reason. */
+  readonly failed: readonly string[];
+}
+
+export interface SweepPlaces {
+  readonly temporaryDirectory: string;
+  readonly lockDirectory: string;
+  readonly staleMs: number;
+}
+
+/** Removes what killed processes left behind: temporaries older than the stale time under no live lock, stale locks. */
+export function sweepLeftOvers(places: SweepPlaces, disk: DiskCalls = NODE_DISK): Sweep {
+  const { temporaryDirectory, lockDirectory, staleMs } = places;
+  const failed: string[] = [];
+  let removed = 0;
+  const ageMs = (path: string): number | undefined => {
+    try {
+      return Date.now() - disk.lstatSync(path).mtimeMs;
+    } catch (error) {
+      if (codeOf(error) === "ENOENT") return undefined;
+      throw error;
+    }
+  };
+  const eachIn = (directory: string, remove: (name: string, path: string) => boolean) => {
+    for (const name of namesIn(disk, directory, failed)) {
+      const path = join(directory, name);
+      try {
+        if (remove(name, path)) removed++;
+      } catch (error) {
+        if (codeOf(error) !== "ENOENT") failed.push(`${path}: ${codeOf(error) ?? "unknown error"}`);
+      }
+    }
+  };
+  // Temporaries first: a stale lock still says whose they are.
+  eachIn(temporaryDirectory, (name, path) => {
+    const lockAgeMs = ageMs(join(lockDirectory, name.slice(0, Math.max(0, name.indexOf(".")))));
+    if ((ageMs(path) ?? 0) <= staleMs || (lockAgeMs !== undefined && lockAgeMs <= staleMs)) return false;
+    disk.unlinkSync(path);
+    return true;
+  });
+  eachIn(lockDirectory, (name, path) => {
+    if ((ageMs(path) ?? 0) <= staleMs) return false;
+    if (!isReclaimGuard(name)) return reclaimStaleLock(disk, path, staleMs);
+    disk.rmdirSync(path);
+    return true;
+  });
+  return { removed, failed };
+}
+
+function namesIn(disk: DiskCalls, directory: string, failed: string[]): string[] {
+  try {
+    return disk.readdirSync(directory);
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") failed.push(`${directory}: ${codeOf(error) ?? "unknown error"}`);
+    return [];
+  }
+}

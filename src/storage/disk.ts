@@ -1,0 +1,78 @@
+// The file-system calls the storage layer makes, as one injectable object, and the translation of their failures into
+// errors a model can act on. It must never swallow a failure, and never make anything others can read.
+import nodeFs from "node:fs";
+import { messageOf, TokenBudgetError } from "../errors.ts";
+
+/** Directories are for their owner only. */
+export const DIRECTORY_MODE = 0o700;
+/** Files too. */
+export const FILE_MODE = 0o600;
+
+/** The synchronous calls of `node:fs` in use; a test hands in its own to make any of them fail. */
+export type DiskCalls = Pick<
+  typeof nodeFs,
+  | "closeSync"
+  | "fstatSync"
+  | "lstatSync"
+  | "mkdirSync"
+  | "openSync"
+  | "readFileSync"
+  | "readdirSync"
+  | "renameSync"
+  | "rmdirSync"
+  | "unlinkSync"
+  | "utimesSync"
+>;
+
+export const NODE_DISK: DiskCalls = nodeFs;
+
+/** The errno code of a failed call (`ENOSPC`), or the code of a library's error; undefined when it has none. */
+export function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !("code" in error)) return undefined;
+  return typeof error.code === "string" ? error.code : undefined;
+}
+
+/** What was being done to what; `shown` is the name the reader of the message knows, as the subject of a sentence. */
+export interface Attempt {
+  readonly shown: string;
+  readonly doing: "written" | "read" | "listed";
+}
+
+const WAYS_OUT: Readonly<Record<string, string>> = {
+  ENOSPC: "Free disk space, then repeat the call.",
+  EDQUOT: "Free disk space, then repeat the call.",
+  EROFS: "The disk is read-only: make it writable, then repeat the call.",
+  EACCES: "Check the permissions of its directory, then repeat the call.",
+  EPERM: "Check the permissions of its directory, then repeat the call.",
+  EMFILE: "Too many files are open: repeat the call in a moment.",
+  ENFILE: "Too many files are open: repeat the call in a moment.",
+};
+
+const ANY_WAY_OUT = "Repeat the call; if it fails again, tell the user about this message.";
+
+/** A failed file-system call as the package's error; one that already is such an error passes unchanged. */
+export function storageFailure(error: unknown, attempt: Attempt): TokenBudgetError {
+  if (error instanceof TokenBudgetError) return error;
+  const stands = attempt.doing === "written" ? " What was there before stands unchanged." : "";
+  const wayOut = WAYS_OUT[codeOf(error) ?? ""] ?? ANY_WAY_OUT;
+  const message = `${attempt.shown} could not be ${attempt.doing}: ${messageOf(error)}.${stands} ${wayOut}`;
+  return new TokenBudgetError("storage_failed", message, { cause: error });
+}
+
+/** Makes sure of a directory of ours, parents included. A link or a file in its place is refused, never followed. */
+export function ensurePrivateDirectory(disk: DiskCalls, directory: string): void {
+  let stats: nodeFs.Stats;
+  try {
+    stats = disk.lstatSync(directory);
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error;
+    disk.mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE });
+    stats = disk.lstatSync(directory);
+  }
+  if (stats.isDirectory()) return;
+  const kind = stats.isSymbolicLink() ? "a symbolic link" : "not a directory";
+  throw new TokenBudgetError(
+    "refused",
+    `${directory} is ${kind}; storage only uses real directories there. Remove it or move it away, then repeat the call.`,
+  );
+}

@@ -1,0 +1,155 @@
+// The file system as proper-lockfile sees it: the same calls, with two gaps closed. The library removes a lock it
+// found stale without looking again, so two waiters can both "reclaim" it and the second takes the fresh lock of the
+// first; and it removes a lock on release or exit even when that lock was taken over meanwhile. Here a directory is
+// only ever removed by its owner, or while it is provably stale.
+import type { Stats } from "node:fs";
+import { codeOf, DIRECTORY_MODE, type DiskCalls } from "./disk.ts";
+
+/** A lock's directory as this process made it. */
+interface Mark {
+  readonly inode: number;
+  modifiedMs: number;
+  /** When this process last made it look fresh, taken before the call (milliseconds since 1970). */
+  freshAtMs: number;
+}
+
+type Callback<T = void> = (error: unknown, value?: T) => void;
+
+/** One removal may fail for a passing reason; the lock would then block everyone for the stale time. */
+const REMOVE_TRIES = 3;
+
+const RECLAIM_SUFFIX = ".reclaim";
+
+export function isReclaimGuard(name: string): boolean {
+  return name.endsWith(RECLAIM_SUFFIX);
+}
+
+function removeDirectory(disk: DiskCalls, path: string): void {
+  for (let tries = 1; ; tries++) {
+    try {
+      disk.rmdirSync(path);
+      return;
+    } catch (error) {
+      if (codeOf(error) === "ENOENT") return;
+      if (tries === REMOVE_TRIES) throw error;
+    }
+  }
+}
+
+/** Whether nobody has kept the directory fresh; undefined when there is none. */
+function isStale(disk: DiskCalls, path: string, staleMs: number): boolean | undefined {
+  try {
+    return disk.lstatSync(path).mtimeMs < Date.now() - staleMs;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Removes a lock that nobody keeps fresh. One process at a time may do that to a lock, under a guard directory, and it
+ * looks again under the guard. False when the lock is in use, or another process is just reclaiming it.
+ */
+export function reclaimStaleLock(disk: DiskCalls, path: string, staleMs: number): boolean {
+  const guard = path + RECLAIM_SUFFIX;
+  try {
+    disk.mkdirSync(guard, { mode: DIRECTORY_MODE });
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST") throw error;
+    if (isStale(disk, guard, staleMs)) removeDirectory(disk, guard);
+    return false;
+  }
+  try {
+    const stale = isStale(disk, path, staleMs);
+    if (stale) removeDirectory(disk, path);
+    return stale !== false;
+  } finally {
+    removeDirectory(disk, guard);
+  }
+}
+
+/** What proper-lockfile gets as its `fs`. Every call is done at once, which leaves no time between its steps. */
+export class LockCalls {
+  readonly #disk: DiskCalls;
+  readonly #staleMs: number;
+  readonly #marks = new Map<string, Mark>();
+
+  constructor(disk: DiskCalls, staleMs: number) {
+    this.#disk = disk;
+    this.#staleMs = staleMs;
+  }
+
+  mkdir(path: string, done: Callback): void {
+    const freshAtMs = Date.now();
+    this.#call(done, () => {
+      this.#disk.mkdirSync(path, { mode: DIRECTORY_MODE });
+      try {
+        const { ino, mtimeMs } = this.#disk.lstatSync(path);
+        this.#marks.set(path, { inode: ino, modifiedMs: mtimeMs, freshAtMs });
+      } catch (error) {
+        removeDirectory(this.#disk, path);
+        throw error;
+      }
+    });
+  }
+
+  stat(path: string, done: Callback<Stats>): void {
+    this.#call(done, () => this.#disk.lstatSync(path));
+  }
+
+  utimes(path: string, accessed: Date, modified: Date, done: Callback): void {
+    const freshAtMs = Date.now();
+    this.#call(done, () => {
+      const mark = this.#marks.get(path);
+      if (mark === undefined || !this.#isMarked(path, mark)) {
+        throw Object.assign(new Error(`the lock ${path} was taken over`), { code: "ENOENT" });
+      }
+      this.#disk.utimesSync(path, accessed, modified);
+      mark.modifiedMs = this.#disk.lstatSync(path).mtimeMs;
+      mark.freshAtMs = freshAtMs;
+    });
+  }
+
+  rmdir(path: string, done: Callback): void {
+    this.#call(done, () => {
+      if (this.#marks.has(path)) this.rmdirSync(path);
+      else if (!reclaimStaleLock(this.#disk, path, this.#staleMs)) {
+        throw Object.assign(new Error(`the lock ${path} is held`), { code: "ELOCKED" });
+      }
+    });
+  }
+
+  /** Gives a lock of this process back, on release and when the process ends; one that was taken over stays. */
+  rmdirSync(path: string): void {
+    const mark = this.#marks.get(path);
+    this.#marks.delete(path);
+    if (mark && this.#isMarked(path, mark)) removeDirectory(this.#disk, path);
+  }
+
+  /** Milliseconds since this process last made its lock fresh; undefined when the lock is not ours on the disk. */
+  ageMs(path: string): number | undefined {
+    const mark = this.#marks.get(path);
+    return mark && this.#isMarked(path, mark) ? Date.now() - mark.freshAtMs : undefined;
+  }
+
+  #isMarked(path: string, mark: Mark): boolean {
+    try {
+      const { ino, mtimeMs } = this.#disk.lstatSync(path);
+      return ino === mark.inode && mtimeMs === mark.modifiedMs;
+    } catch (error) {
+      if (codeOf(error) === "ENOENT") return false;
+      throw error;
+    }
+  }
+
+  #call<T>(done: Callback<T>, work: () => T): void {
+    let value: T;
+    try {
+      value = work();
+    } catch (error) {
+      done(error);
+      return;
+    }
+    done(null, value);
+  }
+}

@@ -1,0 +1,175 @@
+// Cross-process locks around short pieces of work, all in one directory. A lock is never held across anything slow, a
+// lost lock never ends the process, and its holder learns of the loss before it commits.
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { messageOf, TokenBudgetError } from "../errors.ts";
+import { codeOf, type DiskCalls, ensurePrivateDirectory, NODE_DISK } from "./disk.ts";
+import { LockCalls } from "./lock-calls.ts";
+
+/** A lock that nobody kept fresh for so long belongs to a dead process and is reclaimed. */
+export const STALE_LOCK_MS = 10_000;
+/** A call waits so long for its lock: longer than the stale time, so that it outlives a dead holder. */
+export const LOCK_WAIT_MS = 20_000;
+
+/** A holder stops trusting its lock this share of the stale time before others may reclaim it. */
+const TRUST_SHARE = 0.8;
+// Delays between tries grow and are random: at these values a full wait makes a few hundred tries.
+const FIRST_DELAY_MS = 2;
+const LONGEST_DELAY_MS = 50;
+const DELAY_GROWTH = 1.5;
+
+/** On Windows a directory that is just being removed answers with these. */
+const PASSING_CODES: ReadonlySet<string | undefined> = new Set(process.platform === "win32" ? ["EPERM", "EBUSY"] : []);
+
+export interface LockOptions {
+  readonly staleMs?: number | undefined;
+  readonly waitMs?: number | undefined;
+  readonly disk?: DiskCalls | undefined;
+}
+
+export interface LockRequest {
+  /** File name of the lock in its directory. */
+  readonly name: string;
+  /** What it covers, as the subject of a sentence for whoever reads an error. */
+  readonly shown: string;
+}
+
+/** A lock while it is held. */
+export interface HeldLock {
+  /** Whether the lock is still this process's own. A look at the disk. */
+  isOwned(): boolean;
+  /** Throws `lock_lost` when it is not: to be called right before a commit. */
+  assertOwned(): void;
+}
+
+interface Acquired {
+  readonly held: HeldLock;
+  release(): Promise<void>;
+}
+
+type LockLibrary = typeof import("proper-lockfile");
+
+function delayMs(attempt: number): number {
+  const grown = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * DELAY_GROWTH ** attempt);
+  return 1 + Math.random() * grown;
+}
+
+/** The locks of one directory. Calls for the same lock queue in memory before they go to the disk. */
+export class LockDirectory {
+  readonly directory: string;
+  readonly staleMs: number;
+  readonly #waitMs: number;
+  readonly #disk: DiskCalls;
+  readonly #calls: LockCalls;
+  readonly #tails = new Map<string, Promise<void>>();
+  #library: Promise<LockLibrary> | undefined;
+
+  constructor(directory: string, options: LockOptions = {}) {
+    this.directory = directory;
+    this.staleMs = options.staleMs ?? STALE_LOCK_MS;
+    this.#waitMs = options.waitMs ?? LOCK_WAIT_MS;
+    this.#disk = options.disk ?? NODE_DISK;
+    this.#calls = new LockCalls(this.#disk, this.staleMs);
+  }
+
+  /** Runs `work` while holding the lock; whatever it throws comes through, and the lock is given back. */
+  async withLock<T>(request: LockRequest, work: (held: HeldLock) => T | Promise<T>): Promise<T> {
+    const deadlineMs = Date.now() + this.#waitMs;
+    return this.#inTurn(request.name, async () => {
+      const { held, release } = await this.#acquire(request, deadlineMs);
+      try {
+        return await work(held);
+      } finally {
+        await release();
+      }
+    });
+  }
+
+  async #inTurn<T>(name: string, job: () => Promise<T>): Promise<T> {
+    const result = (this.#tails.get(name) ?? Promise.resolve()).then(job);
+    const tail = result.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#tails.set(name, tail);
+    try {
+      return await result;
+    } finally {
+      if (this.#tails.get(name) === tail) this.#tails.delete(name);
+    }
+  }
+
+  async #acquire(request: LockRequest, deadlineMs: number): Promise<Acquired> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        ensurePrivateDirectory(this.#disk, this.directory);
+        return await this.#tryOnce(request);
+      } catch (error) {
+        const code = codeOf(error);
+        if (code !== "ELOCKED" && !PASSING_CODES.has(code)) throw this.#unavailable(request, messageOf(error), error);
+        if (Date.now() >= deadlineMs) {
+          throw this.#unavailable(request, `another process held it for ${this.#waitMs / 1000} s`, error);
+        }
+      }
+      await sleep(delayMs(attempt));
+    }
+  }
+
+  async #tryOnce(request: LockRequest): Promise<Acquired> {
+    // Imported with the first write: together with write-file-atomic it costs about 20 ms of start-up.
+    this.#library ??= import("proper-lockfile").then((module) => module.default);
+    const library = await this.#library;
+    const path = join(this.directory, request.name);
+    let compromised = false;
+    // The library keeps its locks by the first path: a name of its own keeps two holders in one process apart.
+    const libraryRelease = await library.lock(join(path, randomUUID()), {
+      lockfilePath: path,
+      realpath: false,
+      stale: this.staleMs,
+      retries: 0,
+      fs: this.#calls,
+      onCompromised: () => {
+        compromised = true;
+      },
+    });
+    const isOwned = () => {
+      if (compromised) return false;
+      const ageMs = this.#calls.ageMs(path);
+      return ageMs !== undefined && ageMs < this.staleMs * TRUST_SHARE;
+    };
+    const assertOwned = () => {
+      if (!isOwned()) throw lockLost(request);
+    };
+    const release = async () => {
+      try {
+        await libraryRelease();
+      } catch {
+        // The work is done and its outcome known; a lock that could not be removed is reclaimed when it is stale.
+      }
+      // A compromised lock is forgotten by the library: then nobody else gives it back.
+      if (compromised) this.#giveBack(path);
+    };
+    return { held: { isOwned, assertOwned }, release };
+  }
+
+  #giveBack(path: string): void {
+    try {
+      this.#calls.rmdirSync(path);
+    } catch {
+      // As above: it is reclaimed when it is stale.
+    }
+  }
+
+  #unavailable(request: LockRequest, reason: string, cause: unknown): TokenBudgetError {
+    const message = `${request.shown} could not be locked: ${reason}. Nothing was changed. Repeat the call in a moment.`;
+    return new TokenBudgetError("lock_unavailable", message, { cause });
+  }
+}
+
+function lockLost(request: LockRequest): TokenBudgetError {
+  const message =
+    `${request.shown} was not changed: this process was held up and lost its lock to another one. ` +
+    "Read what is there now, then repeat the call.";
+  return new TokenBudgetError("lock_lost", message);
+}

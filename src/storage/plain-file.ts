@@ -1,0 +1,40 @@
+// Reading one plain file whole. It must never follow a symbolic link, never wait on a pipe, and never take a lock:
+// files are replaced by rename, so an open file is either the old content or the new one.
+import { constants } from "node:fs";
+import { TokenBudgetError } from "../errors.ts";
+import { codeOf, type DiskCalls, storageFailure } from "./disk.ts";
+
+// Windows has no O_NOFOLLOW; there the lstat before the open is the only guard.
+const READ_FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+
+/** A file's bytes, and when they were put there (milliseconds since 1970). */
+export interface PlainFile {
+  readonly bytes: Buffer;
+  readonly modifiedMs: number;
+}
+
+function notPlain(shown: string): TokenBudgetError {
+  return new TokenBudgetError(
+    "refused",
+    `${shown} is a symbolic link or not a plain file; only plain files are read and written. Use another path.`,
+  );
+}
+
+/** The file's content, or undefined when there is none. `shown` names it in errors. */
+export function readPlainFile(disk: DiskCalls, file: string, shown: string): PlainFile | undefined {
+  try {
+    if (!disk.lstatSync(file).isFile()) throw notPlain(shown);
+    const descriptor = disk.openSync(file, READ_FLAGS);
+    try {
+      const stats = disk.fstatSync(descriptor);
+      if (!stats.isFile()) throw notPlain(shown);
+      return { bytes: disk.readFileSync(descriptor), modifiedMs: stats.mtimeMs };
+    } finally {
+      disk.closeSync(descriptor);
+    }
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    if (codeOf(error) === "ELOOP") throw notPlain(shown);
+    throw storageFailure(error, { shown, doing: "read" });
+  }
+}
