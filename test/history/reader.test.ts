@@ -155,6 +155,14 @@ describe("the running history call", () => {
     const result = log.result("call_0", "bash", "output");
     log.assistant(call("call_0", "history_list_items", {}));
     expect(listedIds(sourceOf(log), { toolName: "bash" }, { runningCallId: "call_0" })).toEqual([earlier, result]);
+    log.goTo(null);
+    const noted = log.assistant(
+      call("call_0", "notes_write_file", { text: "kept" }),
+      call("call_1", "history_read_item"),
+    );
+    log.assistant(call("call_0", "history_list_items", {}));
+    const notes = { toolNamespace: "notes" };
+    expect(foundIds(sourceOf(log), "kept", notes, { runningCallId: "call_0" })).toEqual([noted]);
   });
 });
 

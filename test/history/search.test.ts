@@ -165,6 +165,17 @@ describe("regions around matches", () => {
     expect(regions[0]?.matches).toHaveLength(3);
   });
 
+  test("at every distance two matches share a region or have a gap between theirs", () => {
+    const counts = new Set<number>();
+    for (let gap = 0; gap < 300; gap++) {
+      const regions = found(itemOf(text(`${filler}NEEDLE${" ".repeat(gap)}NEEDLE${filler}`)), "NEEDLE");
+      counts.add(regions.length);
+      const [first, second] = regions;
+      if (first && second) expect(second.offset_chars).toBeGreaterThan(first.offset_chars + first.limit_chars);
+    }
+    expect(counts).toEqual(new Set([1, 2]));
+  });
+
   test("matches in different blocks are never in one region", () => {
     expect(found(itemOf(text("a NEEDLE"), text("b NEEDLE")), "NEEDLE").map((region) => region.text)).toEqual([
       "a NEEDLE",
