@@ -132,6 +132,7 @@ try {
   buildTypes();
   if (!existsSync(join(DIST, "types", "api.d.ts"))) fail("no types");
 } catch (error) {
+  rmSync(DIST, { recursive: true, force: true });
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;
 }

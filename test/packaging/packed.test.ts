@@ -117,17 +117,10 @@ const wrong: ToolName = "history_forget_item";
 console.log(name, wrong, extension);
 `;
     writeFileSync(join(consumer, "consumer.ts"), source);
-    const flags = [
-      "--noEmit",
-      "--strict",
-      "--exactOptionalPropertyTypes",
-      "--module",
-      "nodenext",
-      "--target",
-      "es2022",
-    ];
-    const lib = ["--lib", "es2023,dom", "--types", ""];
+    const strict = { strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, noEmit: true };
+    const compilerOptions = { ...strict, module: "nodenext", target: "es2022", lib: ["es2023", "dom"], types: [] };
+    writeFileSync(join(consumer, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["consumer.ts"] }));
     const tsc = join(PACKAGE_DIR, "node_modules/typescript/bin/tsc");
-    await succeeds(process.execPath, [tsc, ...flags, ...lib, "consumer.ts"], consumer);
+    await succeeds(process.execPath, [tsc, "-p", consumer], consumer);
   });
 });

@@ -1,0 +1,52 @@
+// `npm start` as a person runs it, and what its figures rest on.
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { isSummarizerRequest } from "../../fixtures/demo/narrator.ts";
+import { run } from "../../fixtures/pi/cli.ts";
+import { currentHostName, PACKAGE_DIR } from "../../fixtures/pi/hosts.ts";
+import { openPi } from "../../fixtures/pi/session.ts";
+
+const START = join(PACKAGE_DIR, "fixtures/demo/start.mjs");
+const LIMIT_MS = 230_000;
+
+describe("the demonstration", () => {
+  it("goes through three windows without a summary and reads every item back", async () => {
+    const args = [START, "--host", currentHostName(), "--json"];
+    const {
+      code,
+      stdout: printed,
+      stderr,
+    } = await run(process.execPath, args, { cwd: PACKAGE_DIR, limitMs: LIMIT_MS });
+    expect(code, stderr).toBe(0);
+    const lines = printed.trimEnd().split("\n");
+    const figures = JSON.parse(lines.at(-1) ?? "") as Record<string, number | string>;
+    expect(Object.keys(figures)).toEqual([
+      "host",
+      "windows",
+      "requests",
+      "summary_calls",
+      "items_checked",
+      "items_identical",
+      "tokens_before",
+      "tokens_after",
+    ]);
+    expect(figures).toMatchObject({ host: currentHostName(), windows: 3, summary_calls: 0 });
+    expect(figures.items_identical).toBe(figures.items_checked);
+    expect(figures.items_checked).toBeGreaterThan(950);
+    expect(figures.tokens_before).toBeGreaterThan(100_000);
+    expect(figures.tokens_after).toBeLessThan(6_000);
+    expect(printed).toContain("四捨五入-🧾-4711");
+  });
+
+  it("would count the calls that Pi's own compaction makes for its summaries", async () => {
+    const long = "A long answer about invoices. ".repeat(400);
+    const settings = { compaction: { enabled: true, reserveTokens: 16_384, keepRecentTokens: 1_000 } };
+    const pi = await openPi({ bare: true, settings, next: () => long });
+    for (const question of ["first", "second", "third"]) await pi.prompt(question);
+    expect(pi.requests.filter(isSummarizerRequest)).toHaveLength(0);
+    await pi.session.compact();
+    await pi.settled();
+    expect(pi.requests.filter(isSummarizerRequest).length).toBeGreaterThan(0);
+    await pi.dispose();
+  });
+});
