@@ -11,6 +11,9 @@ import { ensureHost, HOST_NAMES } from "../fixtures/pi/install-hosts.mjs";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const [OLDEST] = HOST_NAMES;
+/** A run that hangs is ended, so that all of them end in time. */
+const DEADLINE_MS = Date.now() + 18 * 60 * 1_000;
+const SHORTEST_RUN_MS = 30_000;
 
 /** Splits our own `--host` from what vitest gets. */
 function readArguments(argv) {
@@ -64,7 +67,13 @@ function runVitest(label, { node, name }, projects, rest) {
         "--passWithNoTests",
         ...rest,
       ],
-      { cwd: ROOT, stdio: ["ignore", "inherit", "inherit"], env: { ...process.env, PI_TEST_HOST: name } },
+      {
+        cwd: ROOT,
+        stdio: ["ignore", "inherit", "inherit"],
+        env: { ...process.env, PI_TEST_HOST: name },
+        timeout: Math.max(SHORTEST_RUN_MS, DEADLINE_MS - Date.now()),
+        killSignal: "SIGKILL",
+      },
     );
     return { label, ...readReport(report, ran.status ?? 1) };
   } finally {
