@@ -1,6 +1,5 @@
-// Choosing lines of a note and paging through them. Pure. The pages of all lines are the note, byte for byte.
+// Choosing lines of a note. Pure. All lines together are the note, byte for byte: a line keeps its line feed.
 import { TokenBudgetError } from "../errors.ts";
-import { CodePointText } from "../storage/text.ts";
 
 const LINE_FEED = "\n";
 
@@ -80,23 +79,4 @@ export function selectLines(text: string, range: LineRange = {}): Lines {
   const chosen = text.slice(from, afterLines(text, from, stopLine - startLine + 1));
   const pastEnd = `The note ends at line ${totalLines}, before stop_line ${stop}.`;
   return { text: chosen, startLine, stopLine, totalLines, ...(wantedStop > totalLines ? { pastEnd } : {}) };
-}
-
-export interface Page {
-  readonly text: string;
-  /** Code points, like all of these. */
-  readonly offset: number;
-  readonly end: number;
-  readonly total: number;
-  /** Where the next page starts; left out on the last one. */
-  readonly next?: number;
-}
-
-/** A page of a text in code points; an offset past the end answers with the end. */
-export function pageOf(text: string | CodePointText, offset: number, limit: number): Page {
-  const points = typeof text === "string" ? new CodePointText(text) : text;
-  const from = Math.min(Math.max(0, offset), points.length);
-  const end = Math.min(from + Math.max(0, limit), points.length);
-  const page = { text: points.slice(from, end), offset: from, end, total: points.length };
-  return end < points.length ? { ...page, next: end } : page;
 }

@@ -4,7 +4,7 @@
 import { isAbsolute, join } from "node:path";
 import { shownValue, TokenBudgetError } from "../errors.ts";
 import { AtomicFiles, type Sweep, sweepLeftOvers } from "../storage/atomic-file.ts";
-import { type DiskCalls, NODE_DISK, storageFailure } from "../storage/disk.ts";
+import { type DiskCalls, modifiedMsOf, NODE_DISK, storageFailure } from "../storage/disk.ts";
 import { type HeldLock, LockDirectory } from "../storage/lock.ts";
 import { readPlainFile } from "../storage/plain-file.ts";
 import { foldedName, type LeftOut, makeParents, removeEmpty } from "../storage/tree.ts";
@@ -216,7 +216,7 @@ export class NotesStore {
   }
 
   #fileTimes(target: string): { bornMs: number; modifiedMs: number } {
-    const { birthtimeMs, mtimeMs } = this.#disk.lstatSync(target);
-    return { bornMs: birthtimeMs, modifiedMs: mtimeMs };
+    const stats = this.#disk.lstatSync(target);
+    return { bornMs: stats.birthtimeMs, modifiedMs: modifiedMsOf(stats) };
   }
 }

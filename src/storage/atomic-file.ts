@@ -106,7 +106,8 @@ export function sweepLeftOvers(places: SweepPlaces, disk: DiskCalls = NODE_DISK)
   };
   // Temporaries first: a stale lock still says whose they are.
   eachIn(temporaryDirectory, (name, path) => {
-    const lockAgeMs = ageMs(join(lockDirectory, name.slice(0, Math.max(0, name.indexOf(".")))));
+    const [lockName = name] = name.split(".");
+    const lockAgeMs = ageMs(join(lockDirectory, lockName));
     if ((ageMs(path) ?? 0) <= staleMs || (lockAgeMs !== undefined && lockAgeMs <= staleMs)) return false;
     disk.unlinkSync(path);
     return true;

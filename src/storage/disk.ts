@@ -53,10 +53,16 @@ const ANY_WAY_OUT = "Repeat the call; if it fails again, tell the user about thi
 /** A failed file-system call as the package's error; one that already is such an error passes unchanged. */
 export function storageFailure(error: unknown, attempt: Attempt): TokenBudgetError {
   if (error instanceof TokenBudgetError) return error;
-  const stands = attempt.doing === "written" ? " What was there before stands unchanged." : "";
+  // A read may be a step of a write: its reader, too, needs to know that nothing happened.
+  const stands = attempt.doing === "written" ? "What was there before stands unchanged." : "Nothing was changed.";
   const wayOut = WAYS_OUT[codeOf(error) ?? ""] ?? ANY_WAY_OUT;
-  const message = `${attempt.shown} could not be ${attempt.doing}: ${messageOf(error)}.${stands} ${wayOut}`;
+  const message = `${attempt.shown} could not be ${attempt.doing}: ${messageOf(error)}. ${stands} ${wayOut}`;
   return new TokenBudgetError("storage_failed", message, { cause: error });
+}
+
+/** When a file was last written, in whole milliseconds: a time that was set comes back a fraction off. */
+export function modifiedMsOf(stats: nodeFs.Stats): number {
+  return Math.round(stats.mtimeMs);
 }
 
 /** Makes sure of a directory of ours, parents included. A link or a file in its place is refused, never followed. */

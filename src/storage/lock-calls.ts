@@ -15,8 +15,8 @@ interface Mark {
 
 type Callback<T = void> = (error: unknown, value?: T) => void;
 
-/** One removal may fail for a passing reason; the lock would then block everyone for the stale time. */
-const REMOVE_TRIES = 3;
+/** A call that fails for a passing reason must not leave a lock behind that blocks everyone for the stale time. */
+const TRIES = 3;
 
 const RECLAIM_SUFFIX = ".reclaim";
 
@@ -24,15 +24,22 @@ export function isReclaimGuard(name: string): boolean {
   return name.endsWith(RECLAIM_SUFFIX);
 }
 
-function removeDirectory(disk: DiskCalls, path: string): void {
+function insist<T>(call: () => T): T {
   for (let tries = 1; ; tries++) {
     try {
-      disk.rmdirSync(path);
-      return;
+      return call();
     } catch (error) {
-      if (codeOf(error) === "ENOENT") return;
-      if (tries === REMOVE_TRIES) throw error;
+      if (tries === TRIES || codeOf(error) === "ENOENT") throw error;
     }
+  }
+}
+
+/** Removes it if it is there, and if `condition` holds right before. */
+function removeDirectory(disk: DiskCalls, path: string, condition: () => boolean = () => true): void {
+  try {
+    insist(() => condition() && disk.rmdirSync(path));
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error;
   }
 }
 
@@ -105,7 +112,7 @@ export class LockCalls {
         throw Object.assign(new Error(`the lock ${path} was taken over`), { code: "ENOENT" });
       }
       this.#disk.utimesSync(path, accessed, modified);
-      mark.modifiedMs = this.#disk.lstatSync(path).mtimeMs;
+      mark.modifiedMs = insist(() => this.#disk.lstatSync(path)).mtimeMs;
       mark.freshAtMs = freshAtMs;
     });
   }
@@ -123,7 +130,7 @@ export class LockCalls {
   rmdirSync(path: string): void {
     const mark = this.#marks.get(path);
     this.#marks.delete(path);
-    if (mark && this.#isMarked(path, mark)) removeDirectory(this.#disk, path);
+    if (mark) removeDirectory(this.#disk, path, () => this.#isMarked(path, mark));
   }
 
   /** Milliseconds since this process last made its lock fresh; undefined when the lock is not ours on the disk. */

@@ -2,7 +2,7 @@
 // files are replaced by rename, so an open file is either the old content or the new one.
 import { constants } from "node:fs";
 import { TokenBudgetError } from "../errors.ts";
-import { codeOf, type DiskCalls, storageFailure } from "./disk.ts";
+import { codeOf, type DiskCalls, modifiedMsOf, storageFailure } from "./disk.ts";
 
 // Windows has no O_NOFOLLOW; there the lstat before the open is the only guard.
 const READ_FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
@@ -28,7 +28,7 @@ export function readPlainFile(disk: DiskCalls, file: string, shown: string): Pla
     try {
       const stats = disk.fstatSync(descriptor);
       if (!stats.isFile()) throw notPlain(shown);
-      return { bytes: disk.readFileSync(descriptor), modifiedMs: stats.mtimeMs };
+      return { bytes: disk.readFileSync(descriptor), modifiedMs: modifiedMsOf(stats) };
     } finally {
       disk.closeSync(descriptor);
     }

@@ -2,7 +2,7 @@
 // lstat: nothing here may ever follow a symbolic link, whether it leads out of the root or stays inside.
 import type { Stats } from "node:fs";
 import { join } from "node:path";
-import { codeOf, DIRECTORY_MODE, type DiskCalls, ensurePrivateDirectory } from "./disk.ts";
+import { codeOf, DIRECTORY_MODE, type DiskCalls, ensurePrivateDirectory, modifiedMsOf } from "./disk.ts";
 
 /** What a relative path leads to. `at` is the part of the path (relative, "" for the root) that decided it. */
 export type Place =
@@ -156,7 +156,7 @@ function walkDirectory(
       const stats = lstatOrMissing(disk, join(root, path));
       // Replaced by something else, or gone, since the directory was read.
       if (!stats?.isFile()) continue;
-      walk.files.push({ path, bytes: stats.size, modifiedMs: stats.mtimeMs, bornMs: stats.birthtimeMs });
+      walk.files.push({ path, bytes: stats.size, modifiedMs: modifiedMsOf(stats), bornMs: stats.birthtimeMs });
     } else {
       walk.leftOut.push({ path, reason: entry.isSymbolicLink() ? "a symbolic link" : "not a plain file" });
     }
