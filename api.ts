@@ -1,4 +1,4 @@
 // The launcher API: what other programs use. Re-exports only.
-export { TokenBudgetError, type ErrorCode } from "./src/errors.ts";
+export { type ErrorCode, TokenBudgetError } from "./src/errors.ts";
 export { createTokenBudgetExtension, type TokenBudgetExtension, type TokenBudgetOptions } from "./src/extension.ts";
 export { TOOL_NAMES, type ToolName } from "./src/tools/specs.ts";

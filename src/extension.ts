@@ -1,7 +1,7 @@
 // The composition root: builds the parts of one session and wires the host's events to them. No decisions here.
 import { agentDirectory } from "./host/agent-dir.ts";
 import type { HostApi, HostContext } from "./host/api.ts";
-import { Host, modelTakesImages, notify } from "./host/host.ts";
+import { compact, endsWithRun, Host, hasStarted, isOverflow, modelTakesImages, notify } from "./host/host.ts";
 import { GUIDANCE, GUIDANCE_OPEN } from "./prompts.ts";
 import { openSession, type SessionParts } from "./session.ts";
 import { contextTools } from "./tools/context.ts";
@@ -9,6 +9,8 @@ import { defineTool, type ToolTable } from "./tools/define.ts";
 import { historyTools } from "./tools/history.ts";
 import { notesTools } from "./tools/notes.ts";
 import { TOOL_NAMES, type ToolName } from "./tools/specs.ts";
+import { contextCommand } from "./ui/commands.ts";
+import type { StartControlTurn } from "./window/shell.ts";
 
 export interface TokenBudgetOptions {
   /** Read instead of the environment of the process. */
@@ -28,16 +30,19 @@ export function createTokenBudgetExtension(options: TokenBudgetOptions = {}): To
 
 /** The parts of the session that the host shows now; another session gets parts of its own. */
 class CurrentSession {
+  readonly #host: Host;
   readonly #env: Readonly<Record<string, string | undefined>>;
   #parts: SessionParts | undefined;
 
-  constructor(env: Readonly<Record<string, string | undefined>>) {
+  constructor(host: Host, env: Readonly<Record<string, string | undefined>>) {
+    this.#host = host;
     this.#env = env;
   }
 
   of(ctx: HostContext): SessionParts {
     if (this.#parts?.sessionId !== ctx.sessionManager.getSessionId()) {
-      this.#parts = openSession(ctx, agentDirectory(this.#env), this.#env);
+      this.close();
+      this.#parts = openSession(this.#host, ctx, { agentDir: agentDirectory(this.#env), env: this.#env });
     }
     this.#parts.attach(ctx);
     return this.#parts;
@@ -50,15 +55,22 @@ class CurrentSession {
   }
 
   close(): void {
+    this.#parts?.close();
     this.#parts = undefined;
   }
 }
 
 function wire(api: HostApi, env: Readonly<Record<string, string | undefined>>): void {
   const host = new Host(api);
-  const session = new CurrentSession(env);
+  const session = new CurrentSession(host, env);
   registerTools(host, session);
+  wireSession(host, session);
+  wireLoop(host, session);
+  wireCompactions(host, session);
+  wireBoundary(host, session);
+}
 
+function wireSession(host: Host, session: CurrentSession): void {
   host.on("session_start", (_event, ctx) => {
     session.close();
     const parts = session.of(ctx);
@@ -71,6 +83,10 @@ function wire(api: HostApi, env: Readonly<Record<string, string | undefined>>): 
     session.close();
     return undefined;
   });
+}
+
+/** The running loop: prompt, requests, tools. */
+function wireLoop(host: Host, session: CurrentSession): void {
   host.on("before_agent_start", (event, ctx) => {
     if (!session.of(ctx).enabled() || event.systemPrompt.includes(GUIDANCE_OPEN)) return undefined;
     return { systemPrompt: `${event.systemPrompt}\n\n${GUIDANCE}` };
@@ -80,13 +96,94 @@ function wire(api: HostApi, env: Readonly<Record<string, string | undefined>>): 
     return messages && { messages };
   });
   host.on("tool_call", (event, ctx) => {
-    const reason = session.of(ctx).windows.refusal(event.toolName);
+    const { windows, enabled } = session.of(ctx);
+    const reason = enabled() ? windows.refusal(event.toolName, event.toolCallId, event.input) : undefined;
     return reason === undefined ? undefined : { block: true, reason };
   });
-  host.onCompacting((compaction, ctx) => {
+  host.on("tool_result", (event, ctx) => {
+    session.of(ctx).windows.toolEnded(event);
+    return undefined;
+  });
+  host.on("model_select", (_event, ctx) => {
+    if (ctx.isIdle()) session.of(ctx).windows.budgetChanged();
+    return undefined;
+  });
+}
+
+/** How a control turn that waits inside a compaction hook, or a command, is run. */
+function controlTurn(host: Host, ctx: HostContext): StartControlTurn {
+  return (start) => ({ start, end: host.turnEnd(ctx), abort: () => ctx.abort() });
+}
+
+function wireCompactions(host: Host, session: CurrentSession): void {
+  let interrupted = false;
+  host.onCompacting(async (compaction, ctx) => {
     const { enabled, windows } = session.of(ctx);
     if (!enabled()) return undefined;
-    return windows.compaction(compaction.reason === "manual", compaction.tokensBefore);
+    interrupted = compaction.reason === "manual" && compaction.inRun;
+    return windows.compaction(compaction, controlTurn(host, ctx));
+  });
+  host.on("session_compact", (_event, ctx) => {
+    const { windows, coordination } = session.of(ctx);
+    windows.compactionEnded();
+    // A manual compaction that stopped a running turn lets the work go on, unless somebody else will.
+    if (interrupted && coordination.owner === undefined) host.whenIdle(ctx, () => windows.continueRun());
+    interrupted = false;
+    return undefined;
+  });
+  host.onCompactionFailed((_failure, ctx) => session.of(ctx).windows.compactionEnded());
+  // 0.73.1 tells of no failure: a run that starts says that the compaction is over.
+  host.on("agent_start", (_event, ctx) => {
+    const { windows } = session.of(ctx);
+    if (windows.state.live.manual?.phase === "compacting") windows.compactionEnded();
+    return undefined;
+  });
+  host.registerCommand(
+    "context",
+    contextCommand({
+      describe: (ctx) => session.of(ctx).describe(),
+      openWindow: (ctx) => openWindow(host, session.of(ctx), ctx),
+      show: (ctx, text) => notify(ctx, text, "info"),
+    }),
+  );
+}
+
+async function openWindow(host: Host, parts: SessionParts, ctx: HostContext): Promise<string> {
+  const never = new AbortController().signal;
+  switch (await parts.windows.openByHand(undefined, never, controlTurn(host, ctx))) {
+    case "opened":
+      return `Window ${parts.windows.branch.current.id} is open; the next message starts in it.`;
+    case "nothing_to_leave":
+      return "This window holds nothing yet, or a checkpoint is being saved already.";
+    case "no_checkpoint":
+      return "No checkpoint was saved, so the window stays as it is.";
+  }
+}
+
+/** The settled boundary: overflows that the host does not handle, the budget, and consolidation. */
+function wireBoundary(host: Host, session: CurrentSession): void {
+  let consolidating: Promise<void> | undefined;
+  host.onSettled(
+    async (settled, ctx) => {
+      const { windows, enabled } = session.of(ctx);
+      if (!enabled()) return;
+      const overflowed = !settled.aborted && isOverflow(windows.newestResponse());
+      if (windows.settled(overflowed)) {
+        // Some hosts end the process behind this handler: what was started is waited for where it runs already.
+        if (hasStarted(ctx)) await host.turnEnd(ctx);
+        return;
+      }
+      if (endsWithRun(ctx) || !ctx.isIdle() || !windows.needsConsolidation()) return;
+      consolidating = windows.consolidate(() => compact(ctx)).catch(() => undefined);
+      await consolidating;
+      consolidating = undefined;
+    },
+    () => session.running.retry(),
+  );
+  // A prompt that comes meanwhile waits for the few milliseconds it takes: otherwise hosts reject or lose it.
+  host.on("input", async () => {
+    await consolidating;
+    return undefined;
   });
 }
 
@@ -101,6 +198,7 @@ function registerTools(host: Host, session: CurrentSession): void {
       agent: () => session.running.agent,
       notesOf: (agent) => session.running.notesOf(agent),
       limits: () => session.running.settings(),
+      onSaved: (toolCallId, path, readsBack) => session.running.windows.noteSaved(toolCallId, path, readsBack),
     }),
     ...contextTools(() => session.running.contextToolParts()),
   };

@@ -14,6 +14,8 @@ Notes contract. Take incremental notes while you work, so that you do not miss i
 - Keep it under about 4,000 characters: facts and ids, not copied output. Use further files for long plans.
 
 Changing windows:
+- A reminder tells you when the window is filling up: save the checkpoint, then call new_context at the next natural break.
+- A fallback or checkpoint request closes all tools but one: answer it at once with exactly one notes_write_file or notes_append_to_file to your own notes, alone in its message. The window then changes by itself; until that write is saved every other call is refused, and refused calls never run.
 - Before new_context, save the checkpoint with ids, in a call of its own; after new_context this window can no longer be seen. Call nothing after it in the same message.
 - Change at a natural break, or when get_context_remaining says little is left.
 
@@ -31,6 +33,66 @@ export interface Identity {
 /** The first message of a window that has no bootstrap. */
 export function identityText(identity: Identity): string {
   return `[context] agent ${identity.agent}, window ${identity.windowId}, root task ${identity.runId}.`;
+}
+
+export interface ReminderFacts {
+  readonly windowId: string;
+  readonly remainingTokens: number | undefined;
+  /** The newest items of the window, one line each. */
+  readonly items: readonly string[];
+}
+
+function itemLines(items: readonly string[]): string {
+  return items.length === 0
+    ? ""
+    : `\n\nNewest items (id — window — role — beginning), to cite in notes:\n${items.join("\n")}`;
+}
+
+export function reminderText({ windowId, remainingTokens, items }: ReminderFacts): string {
+  const left = remainingTokens === undefined ? "Little" : `About ${remainingTokens} tokens`;
+  return `[context ${windowId}] Reminder: ${left} of this window left. Save or update your checkpoint note with ids now, then call new_context at the next natural break.${itemLines(items)}`;
+}
+
+const ONE_WRITE =
+  "Your next message must be exactly one call of notes_write_file or notes_append_to_file to your own notes (such as checkpoint.md), and nothing else. Every other tool is refused until that write is saved.";
+
+export function fallbackText({ windowId, items }: ReminderFacts): string {
+  return `[context ${windowId}] Checkpoint required: this window is nearly used up. Stop the task here. ${ONE_WRITE} Write what a fresh window needs to go on: the user's goal, what is done, what is next, open questions, file paths and item ids. The next window opens by itself and you continue there.${itemLines(items)}`;
+}
+
+export interface ManualCheckpointFacts extends ReminderFacts {
+  /** What the person gave to the command. */
+  readonly instructions: string | undefined;
+}
+
+export function manualCheckpointText({ windowId, items, instructions }: ManualCheckpointFacts): string {
+  const asked = instructions === undefined ? "" : ` The user adds: ${instructions}`;
+  return `[context ${windowId}] Checkpoint required: the user asked for a fresh window. ${ONE_WRITE} Write what a fresh window needs to go on: the user's goal, what is done, what is next, open questions, file paths and item ids.${asked}${itemLines(items)}`;
+}
+
+export function continuationText(windowId: string): string {
+  return `[context ${windowId}] The window change interrupted your work. Go on with what was unfinished; if nothing is left, say so briefly and wait for the user.`;
+}
+
+/** Stands for the result of a call that never got one. */
+export const INTERRUPTED_RESULT =
+  "interrupted: this call was cut off and has no result. Call it again if it is still needed.";
+
+/** Why a tool does not run under a fence, and what does. */
+export function fenceReason(tool: string, windowId: string): string {
+  return `${tool} was not run: window ${windowId} needs its checkpoint first. ${ONE_WRITE}`;
+}
+
+export function claimTakenReason(tool: string): string {
+  return `${tool} was not run: another note write of this message is the checkpoint, and only one may pass.`;
+}
+
+export function checkpointSavedReason(tool: string): string {
+  return `${tool} was not run: the checkpoint is saved and the window is about to change. Call it again in the new window if it is still needed.`;
+}
+
+export function notDurableReason(path: string): string {
+  return `${path} was written but could not be read back as written, so it is no checkpoint. Write it again.`;
 }
 
 /** Why a call after an opener in the same assistant message does not run. */
@@ -52,10 +114,15 @@ export interface BootstrapFacts extends Identity {
   readonly previousWindowId: string;
   /** Item ids of the results that came before the opener in its own batch. */
   readonly siblingResults: readonly { readonly id: string; readonly tool: string }[];
+  /** No checkpoint was written: the provider refused the last request as too long. */
+  readonly afterOverflow: boolean;
   readonly requests: string;
   readonly editedFiles: string;
   readonly notes: string;
 }
+
+const OVERFLOW_NOTICE =
+  'The last request was too long for the model, so this window opened without a checkpoint: the latest notes may be older than the work. Find the newest work with history_list_items {"recent_first":true}.';
 
 export function bootstrapText(facts: BootstrapFacts): string {
   const { agent, windowId, previousWindowId, firstWindowId, runId } = facts;
@@ -68,6 +135,7 @@ export function bootstrapText(facts: BootstrapFacts): string {
 3. history_search_contents a keyword for what is missing.
 4. history_read_item with the hit's ids, offset_chars and limit_chars (1500 to 2000 when more is needed).
 Resume only unfinished work. If nothing is left to do, say so briefly and wait for the user.`,
+    ...(facts.afterOverflow ? [OVERFLOW_NOTICE] : []),
     ...(siblings === "" ? [] : [`Results of the calls just before this change, in ${previousWindowId}: ${siblings}.`]),
     facts.requests,
     ...(facts.editedFiles === "" ? [] : [facts.editedFiles]),

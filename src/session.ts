@@ -5,24 +5,27 @@ import { liveSource } from "./history/live.ts";
 import type { ItemSource } from "./history/source.ts";
 import type { HostContext } from "./host/api.ts";
 import type { LogMessage } from "./host/entries.ts";
-import { entriesOf, identityOf, projectSettingsCount } from "./host/host.ts";
+import { entriesOf, type Host, identityOf, projectSettingsCount } from "./host/host.ts";
 import { settingsFiles } from "./host/settings-files.ts";
 import type { RetrySettings } from "./host/settled.ts";
 import { noteWarnings } from "./notes/limits.ts";
-import { fullPath } from "./notes/paths.ts";
+import { fullPath, parseNotePath } from "./notes/paths.ts";
 import { NotesStore } from "./notes/store.ts";
 import { loadSettings, type Settings } from "./settings.ts";
 import { ROOT_ADDRESS, resolveAddress } from "./task/addresses.ts";
 import { storageLayout } from "./task/layout.ts";
 import type { ContextToolParts } from "./tools/context.ts";
 import type { NotesIndex } from "./window/bootstrap.ts";
-import { budgetFigures, phaseOf } from "./window/budget.ts";
+import { budgetFigures, thresholds } from "./window/budget.ts";
+import { Coordination } from "./window/coordination.ts";
+import { type Phase, phaseOf } from "./window/phase.ts";
 import { WindowShell } from "./window/shell.ts";
 
 export interface SessionParts {
   readonly sessionId: string;
   readonly agent: string;
   readonly windows: WindowShell;
+  readonly coordination: Coordination;
   /** What was wrong with the settings, one line each. */
   readonly problems: readonly string[];
   /** The context of the newest event. */
@@ -32,19 +35,23 @@ export interface SessionParts {
   /** For the model in use. */
   settings(): Settings;
   retry(): RetrySettings;
+  phase(): Phase;
   itemSource(agentName: string | undefined): ItemSource;
   notesOf(agent: string): NotesStore;
   contextToolParts(): ContextToolParts;
+  /** Lines for a person about the window and its budget. */
+  describe(): readonly string[];
   /** The messages of the next request; undefined when they go out as they are. */
   request(messages: readonly LogMessage[]): Promise<readonly LogMessage[] | undefined>;
   /** Removes what killed processes left behind. */
   sweep(): void;
+  close(): void;
 }
 
 function unknownAgent(address: string): TokenBudgetError {
   return new TokenBudgetError(
     "unknown_agent",
-    `No agent ${shownValue(address)} in this root task; there is ${ROOT_ADDRESS}. Leave agent_name out for yourself.`,
+    `No agent ${shownValue(address)} in this root task; there is only ${ROOT_ADDRESS}, yourself.`,
   );
 }
 
@@ -63,16 +70,31 @@ function notesWarnings(notes: NotesStore): readonly string[] {
   }
 }
 
-export function openSession(
-  started: HostContext,
-  agentDir: string,
-  env: Readonly<Record<string, string | undefined>>,
-): SessionParts {
+function isOwnNote(agent: string, path: unknown): boolean {
+  try {
+    return typeof path === "string" && parseNotePath(path, agent).agent === agent;
+  } catch {
+    // Not a path at all: the write itself says what is wrong with it, and under a fence it takes no claim.
+    return false;
+  }
+}
+
+/** The tools of which a checkpoint needs one. */
+const CHECKPOINT_TOOLS = ["notes_write_file", "notes_append_to_file"] as const;
+
+export interface SessionOptions {
+  readonly agentDir: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+export function openSession(host: Host, started: HostContext, { agentDir, env }: SessionOptions): SessionParts {
   let ctx = started;
   const identity = identityOf(started);
+  const { sessionId } = identity;
   const agent = ROOT_ADDRESS;
   const loaded = loadSettings(settingsFiles(agentDir, started.cwd, projectSettingsCount(started)), env);
   const settings = () => loaded.forModel(ctx.model && `${ctx.model.provider}/${ctx.model.id}`);
+  const enabled = () => settings().enabled;
   const layout = storageLayout(identity, agentDir);
   const notes = new NotesStore({ root: layout.notesRoot, agent, maxFileBytes: settings().notesMaxFileBytes });
   const entries = entriesOf(started);
@@ -90,17 +112,29 @@ export function openSession(
     source: entries,
     agent,
     // A root session names its root task: a new session or a fork is a new task, a resumed one finds its own.
-    runId: identity.sessionId,
+    runId: sessionId,
     createdAt: identity.createdAt,
     ownNotes,
+    isOwnNote: (path) => isOwnNote(agent, path),
+    canCheckpoint: () => enabled() && CHECKPOINT_TOOLS.some((name) => host.isActive(name)),
+    settings,
+    reserveTokens: loaded.reserveTokens,
+    figures: () => ctx.getContextUsage(),
+    send: (message, delivery) => host.send(message, delivery),
+    mark: (customType, data) => host.mark(customType, data),
   });
+  const phase = () => phaseOf(windows.state, enabled(), windows.compacting);
+  const publish = () => coordination.publish(phase(), windows.branch.current.id);
+  const coordination = new Coordination(host.events, sessionId, () => publish());
   const source = liveSource(agent, windows.branch, entries);
-  const enabled = () => settings().enabled;
+  const figures = () =>
+    budgetFigures(windows.used(), ctx.getContextUsage()?.contextWindow, settings().hardRolloverUsedTokens);
 
   return {
-    sessionId: identity.sessionId,
+    sessionId,
     agent,
     windows,
+    coordination,
     problems: loaded.problems,
     context: () => ctx,
     attach: (newest) => {
@@ -109,10 +143,12 @@ export function openSession(
     enabled,
     settings,
     retry: () => loaded.retry,
+    phase,
     itemSource: (agentName) => {
       const address = resolveAddress(agent, agentName);
       if (address !== agent) throw unknownAgent(address);
-      windows.refresh();
+      // Brings the index up to the log before anything is read from it.
+      void windows.branch;
       return source;
     },
     notesOf: (address) => {
@@ -122,23 +158,37 @@ export function openSession(
     contextToolParts: () => ({
       enabled,
       agent,
-      windowId: () => {
-        windows.refresh();
-        return windows.branch.current.id;
-      },
-      figures: () => budgetFigures(ctx.getContextUsage(), windows.state(), settings().hardRolloverUsedTokens),
-      phase: () => phaseOf(windows.state(), enabled()),
+      windowId: () => windows.branch.current.id,
+      figures,
+      phase,
       agents: () => [agent],
       warnings: () => notesWarnings(notes),
       newContext: () => windows.newContext(),
+      ownsContinuation: () => coordination.owner === undefined,
     }),
+    describe: () => {
+      const { used_tokens, remaining_tokens, remaining_to_hard_trigger } = figures();
+      const window = ctx.getContextUsage()?.contextWindow;
+      const shown = (tokens: number | null) => (tokens === null ? "unknown" : `${tokens} tokens`);
+      const limits = window === undefined ? undefined : thresholds(window, loaded.reserveTokens, settings());
+      return [
+        `Window ${windows.branch.current.id} of ${agent}, ${phase()}`,
+        `Used ${shown(used_tokens)}, left ${shown(remaining_tokens)}${window === undefined ? "" : ` of ${window}`}`,
+        ...(limits ? [`Reminder with ${limits.reminder} tokens left, checkpoint with ${limits.fallback} left`] : []),
+        ...(remaining_to_hard_trigger === null ? [] : [`Hard trigger in ${remaining_to_hard_trigger} tokens`]),
+        `Notes in ${layout.notesRoot}`,
+      ];
+    },
     request: async (messages) => {
-      windows.refresh();
-      const opener = windows.branch.current.opener;
+      const { opener } = windows.branch.current;
       const isUntouched = opener === undefined || opener.type === "foreign_compaction";
       // Switched off, a session keeps the windows it has but gets nothing new.
-      return !enabled() && isUntouched ? undefined : windows.request(messages);
+      if (!enabled() && isUntouched) return undefined;
+      const projected = await windows.request(messages, ctx.signal);
+      publish();
+      return projected;
     },
     sweep: () => void notes.sweep(),
+    close: () => coordination.close(),
   };
 }

@@ -55,6 +55,8 @@ export interface LoadedSettings {
   forModel(model: string | undefined): Settings;
   /** Pi's own retry settings, which the settled boundary of 0.73.1 needs. */
   readonly retry: RetrySettings;
+  /** What Pi keeps free for a response, its compaction threshold; in tokens. */
+  readonly reserveTokens: number;
   /** One line per thing that is wrong. */
   readonly problems: readonly string[];
 }
@@ -178,6 +180,20 @@ function retryOf(block: Record<string, unknown>, otherwise: RetrySettings): Retr
   };
 }
 
+/** Pi's default. */
+const DEFAULT_RESERVE_TOKENS = 16_384;
+
+/** A hard trigger below this is about what a new window starts with, in tokens. */
+const MIN_USEFUL_HARD_TRIGGER = 10_000;
+
+function uselessHardTrigger(values: Values, where: string): string[] {
+  const hard = values.hardRolloverUsedTokens as number | undefined;
+  if (hard === undefined || hard === 0 || hard >= MIN_USEFUL_HARD_TRIGGER) return [];
+  return [
+    `${where}.hardRolloverUsedTokens is ${hard}, less than a new window starts with; it will fire once and not again before use falls below it. Use at least ${MIN_USEFUL_HARD_TRIGGER}, or 0 for off.`,
+  ];
+}
+
 /** Files in order of precedence, the stronger last. */
 export function loadSettings(
   files: readonly SettingsFile[],
@@ -185,12 +201,16 @@ export function loadSettings(
 ): LoadedSettings {
   const problems: string[] = [];
   let retry = DEFAULT_RETRY;
+  let reserveTokens = DEFAULT_RESERVE_TOKENS;
   const layers: Layer[] = [];
   let agentCap: number = DEFAULT_SETTINGS.notesMaxFileBytes;
   for (const file of files) {
     const parsed = parsedFile(file, problems);
     if (isRecord(parsed.retry)) retry = retryOf(parsed.retry, retry);
+    const reserve = isRecord(parsed.compaction) ? parsed.compaction.reserveTokens : undefined;
+    if (typeof reserve === "number" && reserve >= 0) reserveTokens = reserve;
     const layer = layerOf(parsed.tokenBudget, `${file.name}: tokenBudget`, problems);
+    problems.push(...uselessHardTrigger(layer.values, `${file.name}: tokenBudget`));
     const cap = layer.values.notesMaxFileBytes as number | undefined;
     if (file.source === "agent") agentCap = cap ?? agentCap;
     else if (cap !== undefined && cap > agentCap) {
@@ -204,6 +224,7 @@ export function loadSettings(
   const environment = fromEnvironment(env, problems);
   return {
     retry,
+    reserveTokens,
     problems,
     forModel: (model) => {
       const values: Values = {};

@@ -34,8 +34,12 @@ export interface HostContext {
   readonly ui: {
     notify(message: string, type?: "info" | "warning" | "error"): void;
   };
+  /** Of the run that is going on. */
+  readonly signal: AbortSignal | undefined;
   isIdle(): boolean;
   hasPendingMessages(): boolean;
+  abort(): void;
+  compact(options: { readonly onComplete: () => void; readonly onError: (error: Error) => void }): void;
   getContextUsage(): HostUsage | undefined;
   /** 1.x: false in a project whose settings the person has not trusted. */
   isProjectTrusted?(): boolean;
@@ -44,6 +48,15 @@ export interface HostContext {
 export interface ToolCallEvent {
   readonly toolName: string;
   readonly toolCallId: string;
+  readonly input: Readonly<Record<string, unknown>>;
+}
+
+export interface ToolResultEvent {
+  readonly toolName: string;
+  readonly toolCallId: string;
+  readonly content: unknown;
+  readonly details: unknown;
+  readonly isError: boolean;
 }
 
 export interface CompactionPreparation {
@@ -76,7 +89,10 @@ export interface HostEvents {
   session_tree: { event: object; answer: undefined };
   before_agent_start: { event: { readonly systemPrompt: string }; answer: { systemPrompt: string } };
   context: { event: { readonly messages: readonly LogMessage[] }; answer: { messages: readonly LogMessage[] } };
+  input: { event: object; answer: undefined };
+  model_select: { event: object; answer: undefined };
   tool_call: { event: ToolCallEvent; answer: { block: true; reason: string } };
+  tool_result: { event: ToolResultEvent; answer: undefined };
   agent_start: { event: object; answer: undefined };
   agent_end: { event: { readonly messages: readonly LogMessage[] }; answer: undefined };
   /** 0.84 and later. */
@@ -100,6 +116,21 @@ export type HostHandler<N extends HostEventName> = (
 export interface HostToolResult {
   readonly content: readonly (TextBlock | { type: "image"; data: string; mimeType: string })[];
   readonly details: Record<string, unknown>;
+  /** Ends the run when every result of the batch says so. */
+  readonly terminate?: boolean;
+}
+
+export interface HostMessage {
+  readonly customType: string;
+  readonly content: string;
+  readonly display: boolean;
+  readonly details: unknown;
+}
+
+export interface HostCommand {
+  readonly description: string;
+  readonly handler: (args: string, ctx: HostContext) => Promise<void>;
+  readonly getArgumentCompletions?: (prefix: string) => { value: string; label: string }[] | null;
 }
 
 export interface HostApi {
@@ -114,4 +145,15 @@ export interface HostApi {
       ctx: HostContext,
     ) => Promise<HostToolResult>;
   }): void;
+  registerCommand(name: string, command: HostCommand): void;
+  sendMessage(
+    message: HostMessage,
+    options?: { readonly triggerTurn?: boolean; readonly deliverAs?: "steer" | "followUp" | "nextTurn" },
+  ): void;
+  appendEntry(customType: string, data: unknown): void;
+  getActiveTools(): string[];
+  readonly events: {
+    emit(channel: string, data: unknown): void;
+    on(channel: string, handler: (data: unknown) => void): () => void;
+  };
 }

@@ -2,6 +2,7 @@
 
 import type { RawCompactionEvent } from "./api.ts";
 import type { LogEntry } from "./entries.ts";
+import { isOverflowMessage } from "./overflow.ts";
 
 export type CompactionReason = "manual" | "threshold" | "overflow";
 
@@ -16,10 +17,10 @@ function callStack(): string {
   return stack;
 }
 
-function lastAssistantFailed(branch: readonly LogEntry[]): boolean {
+function lastAssistantOverflowed(branch: readonly LogEntry[]): boolean {
   for (let i = branch.length - 1; i >= 0; i--) {
     const message = branch[i]?.message;
-    if (message?.role === "assistant") return message.stopReason === "error";
+    if (message?.role === "assistant") return isOverflowMessage(message);
   }
   return false;
 }
@@ -30,8 +31,8 @@ export function compactionReason(event: RawCompactionEvent): CompactionReason {
   const stack = callStack();
   const automatic = stack.includes("_runAutoCompaction");
   if (!automatic && stack.includes("AgentSession.compact")) return "manual";
-  if (automatic) return lastAssistantFailed(event.branchEntries) ? "overflow" : "threshold";
+  if (automatic) return lastAssistantOverflowed(event.branchEntries) ? "overflow" : "threshold";
   // The stack was not to be read: a failed response before it means overflow, instructions mean a person.
-  if (lastAssistantFailed(event.branchEntries)) return "overflow";
+  if (lastAssistantOverflowed(event.branchEntries)) return "overflow";
   return event.customInstructions === undefined ? "threshold" : "manual";
 }

@@ -32,6 +32,7 @@ export interface LogMessage {
   readonly details?: unknown;
   readonly usage?: unknown;
   readonly stopReason?: string;
+  readonly errorMessage?: string;
   /** custom messages */
   readonly customType?: string;
   readonly display?: boolean;

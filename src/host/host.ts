@@ -1,10 +1,20 @@
 // The seam: one typed surface over every supported Pi. Nothing outside this folder knows which host it runs on.
 // A handler of ours that fails is shown once and steps aside; Pi never stops because of it.
 import { messageOf } from "../errors.ts";
-import type { CompactionAnswer, HostApi, HostContext, HostEventName, HostEvents, HostHandler } from "./api.ts";
+import type {
+  CompactionAnswer,
+  HostApi,
+  HostCommand,
+  HostContext,
+  HostEventName,
+  HostEvents,
+  HostHandler,
+  HostMessage,
+} from "./api.ts";
 import { type CompactionReason, compactionReason } from "./compaction.ts";
-import type { EntrySource } from "./entries.ts";
-import { onSettled, type RetrySettings, type Settled } from "./settled.ts";
+import type { EntrySource, LogMessage } from "./entries.ts";
+import { isOverflowMessage } from "./overflow.ts";
+import { onSettled, type RetrySettings, type Settled, type SettledBoundary } from "./settled.ts";
 
 export interface Compaction {
   readonly reason: CompactionReason;
@@ -12,6 +22,8 @@ export interface Compaction {
   readonly tokensBefore: number;
   readonly customInstructions: string | undefined;
   readonly signal: AbortSignal;
+  /** A run is going on, or this compaction has just ended one. */
+  readonly inRun: boolean;
 }
 
 export interface CompactionFailure {
@@ -27,15 +39,42 @@ export interface SessionIdentity {
   readonly createdAt: number;
 }
 
+/** A run without a final answer that ended so shortly before a manual compaction was ended by it. */
+const INTERRUPTED_BY_COMPACTION_MS = 250;
+
+/** How often a compaction that has ended is asked whether the session is idle again. */
+const IDLE_POLL_MS = 25;
+
 /** How long a callback waits for the newest entry on hosts that write it late. */
 const LATE_ENTRY_WAIT_MS = 20;
 
 export class Host {
   readonly #api: HostApi;
   readonly #shown = new Set<string>();
+  #running = false;
+  #runs = 0;
+  #stoppedAt = Number.NEGATIVE_INFINITY;
+  #boundary: SettledBoundary | undefined;
 
   constructor(api: HostApi) {
     this.#api = api;
+    this.on("agent_start", () => {
+      this.#running = true;
+      this.#runs++;
+      return undefined;
+    });
+    this.on("agent_end", (event) => {
+      this.#running = false;
+      const last = event.messages.at(-1);
+      const isFinished = last?.stopReason === "stop" || last?.stopReason === "length";
+      if (!isFinished) this.#stoppedAt = Date.now();
+      return undefined;
+    });
+  }
+
+  /** 0.73.1 shows no end of a run that a manual compaction aborts; newer hosts show it just before. */
+  #isInRun(): boolean {
+    return this.#running || Date.now() - this.#stoppedAt < INTERRUPTED_BY_COMPACTION_MS;
   }
 
   /** Registers a handler; when it throws, `otherwise` is answered. */
@@ -58,17 +97,65 @@ export class Host {
         this.#report("settled", error, ctx);
       }
     };
-    onSettled(this.#api, guarded, retry);
+    this.#boundary = onSettled(this.#api, guarded, retry);
+  }
+
+  /** The end of a run that is started after this was called; see SettledBoundary. */
+  turnEnd(ctx: HostContext): Promise<void> {
+    if (!this.#boundary) throw new Error("onSettled comes first");
+    return this.#boundary.turnEnd(ctx);
+  }
+
+  /** Calls `then` when the session is idle again, unless another run has begun meanwhile. */
+  whenIdle(ctx: HostContext, then: () => void): void {
+    const runs = this.#runs;
+    // A compaction has ended the run before it, though 0.73.1 did not say so.
+    this.#running = false;
+    const tick = () => {
+      try {
+        if (this.#runs !== runs) return;
+        if (ctx.isIdle() && !ctx.hasPendingMessages()) then();
+        else setTimeout(tick, IDLE_POLL_MS);
+      } catch {
+        // The session is gone.
+      }
+    };
+    setTimeout(tick, IDLE_POLL_MS);
+  }
+
+  /** `turn` starts a run where none is going on; `quiet` only writes the message down. */
+  send(message: HostMessage, delivery: "steer" | "nextTurn" | "turn" | "quiet"): void {
+    if (delivery === "turn") this.#api.sendMessage(message, { triggerTurn: true });
+    else if (delivery === "quiet") this.#api.sendMessage(message);
+    else this.#api.sendMessage(message, { deliverAs: delivery });
+  }
+
+  /** Writes a data entry on the log; it is in no request. */
+  mark(customType: string, data: unknown): void {
+    this.#api.appendEntry(customType, data);
+  }
+
+  isActive(toolName: string): boolean {
+    return this.#api.getActiveTools().includes(toolName);
+  }
+
+  registerCommand(name: string, command: HostCommand): void {
+    this.#api.registerCommand(name, command);
+  }
+
+  get events(): HostApi["events"] {
+    return this.#api.events;
   }
 
   /** A failing handler cancels the compaction: the host's own summarizer is never called by accident. */
-  onCompacting(handler: (compaction: Compaction, ctx: HostContext) => CompactionAnswer | undefined): void {
+  onCompacting(handler: (compaction: Compaction, ctx: HostContext) => Promise<CompactionAnswer | undefined>): void {
     this.on(
       "session_before_compact",
       (event, ctx) => {
         const reason = compactionReason(event);
         const { customInstructions, signal, preparation } = event;
-        return handler({ reason, tokensBefore: preparation.tokensBefore, customInstructions, signal }, ctx);
+        const inRun = this.#isInRun();
+        return handler({ reason, tokensBefore: preparation.tokensBefore, customInstructions, signal, inRun }, ctx);
       },
       { cancel: true },
     );
@@ -118,6 +205,26 @@ export function notify(ctx: HostContext, message: string, type: "info" | "warnin
   } catch {
     // A context of a session that is gone: nobody is left to tell.
   }
+}
+
+/** Without a person or a client, as in print mode, the process may end with the run: nothing is started behind it. */
+export function endsWithRun(ctx: HostContext): boolean {
+  return !ctx.hasUI;
+}
+
+/** Whether a run that was just started is going on already. 1.x starts it only after its own handlers. */
+export function hasStarted(ctx: HostContext): boolean {
+  return !ctx.isIdle();
+}
+
+/** Whether a response is the provider's refusal of a request that is too long. */
+export function isOverflow(message: LogMessage | undefined): boolean {
+  return message !== undefined && isOverflowMessage(message);
+}
+
+/** A host compaction made now, awaited. Fails when the host has nothing to compact. */
+export function compact(ctx: HostContext): Promise<void> {
+  return new Promise((resolve, reject) => ctx.compact({ onComplete: () => resolve(), onError: reject }));
 }
 
 /** Whether a person watches a terminal interface or an RPC client does. */

@@ -29,6 +29,18 @@ interface EmulationState {
   failures: number;
 }
 
+/** How often 0.73.1 is asked whether a control turn has ended. */
+const IDLE_POLL_MS = 20;
+
+/** A boundary to wait for, beside the handler. */
+export interface SettledBoundary {
+  /**
+   * Resolves when the run that was just started inside a compaction hook has ended. 0.73.1 sends no events there, so it
+   * is asked; on newer hosts `isIdle` says nothing during a compaction and the event does.
+   */
+  turnEnd(ctx: HostContext): Promise<void>;
+}
+
 /**
  * Calls `handler` once at each settled boundary. On hosts with the native event the handler is awaited by the host; on
  * 0.73.1 it runs on its own.
@@ -37,8 +49,9 @@ export function onSettled(
   api: HostApi,
   handler: (settled: Settled, ctx: HostContext) => Promise<void> | void,
   retry: () => RetrySettings,
-): void {
+): SettledBoundary {
   let native = false;
+  const waiting: (() => void)[] = [];
   const state: EmulationState = { turn: 0, timer: undefined, failures: 0 };
   const cancel = () => {
     state.turn++;
@@ -47,6 +60,7 @@ export function onSettled(
   api.on("agent_settled", async (event, ctx) => {
     native = true;
     cancel();
+    for (const resolve of waiting.splice(0)) resolve();
     await handler({ aborted: event.aborted === true }, ctx);
     return undefined;
   });
@@ -89,6 +103,13 @@ export function onSettled(
     watch(ctx, { aborted: false }, QUIET_AFTER_COMPACTION_MS);
     return undefined;
   });
+  return {
+    turnEnd: async (ctx) => {
+      if (native || ctx.mode !== undefined) return new Promise((resolve) => waiting.push(resolve));
+      do await new Promise((resolve) => setTimeout(resolve, IDLE_POLL_MS));
+      while (!ctx.isIdle());
+    },
+  };
 }
 
 /** Undefined when the context belongs to a session that is gone. */

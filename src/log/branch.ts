@@ -2,7 +2,7 @@
 // at the cost of what is new. Pure: it reads entries through an EntrySource and never asks the host for a copy.
 import { blocksOf, type EntrySource, isToolCallBlock, type LogEntry } from "../host/entries.ts";
 import { type ItemHead, type ItemText, itemHead, itemText } from "./item.ts";
-import { consolidationOf, type Opener, openerOf } from "./marks.ts";
+import { consolidationOf, type Opener, openerOf, type RequestMark, requestMarkOf } from "./marks.ts";
 
 /** An item in its place on the branch. */
 export interface Row {
@@ -30,6 +30,13 @@ export interface CompactionMark {
   readonly rowsBefore: number;
   /** The window whose bootstrap it repeats, when it is a consolidation. */
   readonly consolidates: string | undefined;
+}
+
+/** What a data entry says of a request, in its place on the branch. */
+export interface PlacedMark {
+  readonly mark: RequestMark;
+  /** Number of rows before it on the branch. */
+  readonly rowsBefore: number;
 }
 
 /** What a catch-up did: nothing, added rows at the end, or threw rows away and read another branch. */
@@ -61,6 +68,7 @@ export class BranchIndex {
   #callNames = new Map<string, string>();
   #lastCustom = new Map<string, LogEntry>();
   #lastCompaction: CompactionMark | undefined;
+  #requestMarks: PlacedMark[] = [];
   /** The calls of the newest assistant message: the batch that an opener among their results closes. */
   #batch: ReadonlyMap<string, string> = new Map();
   #closingBatch = false;
@@ -86,6 +94,10 @@ export class BranchIndex {
 
   get lastCompaction(): CompactionMark | undefined {
     return this.#lastCompaction;
+  }
+
+  get requestMarks(): readonly PlacedMark[] {
+    return this.#requestMarks;
   }
 
   /** The tool-call ids of the newest assistant message. */
@@ -153,6 +165,7 @@ export class BranchIndex {
     this.#callNames = new Map();
     this.#lastCustom = new Map();
     this.#lastCompaction = undefined;
+    this.#requestMarks = [];
     this.#batch = new Map();
     this.#closingBatch = false;
   }
@@ -169,6 +182,8 @@ export class BranchIndex {
     this.#positions.set(entry.id, this.#path.length);
     this.#path.push(entry);
     if (entry.type === "custom" && entry.customType !== undefined) this.#lastCustom.set(entry.customType, entry);
+    const mark = requestMarkOf(entry);
+    if (mark) this.#requestMarks.push({ mark, rowsBefore: this.#rows.length });
     if (entry.type === "compaction") {
       const consolidates = consolidationOf(entry)?.consolidates;
       this.#lastCompaction = { entry, rowsBefore: this.#rows.length, consolidates };

@@ -11,6 +11,65 @@ export const WINDOW_MESSAGE = `${CUSTOM_TYPE_PREFIX}window`;
 export const BOOTSTRAP_MESSAGE = `${CUSTOM_TYPE_PREFIX}bootstrap`;
 export const IDENTITY_MESSAGE = `${CUSTOM_TYPE_PREFIX}identity`;
 
+/** What our control messages are for. */
+export type ControlKind = "reminder" | "fallback" | "manual_checkpoint" | "continuation";
+
+/** The details of a control message: a message of ours that asks the model for something. */
+export interface ControlDetails {
+  readonly kind: ControlKind;
+  /** The window it belongs to; in another window it is stale. */
+  readonly windowId: string;
+  readonly requestId: string;
+  /** The hard trigger's value when that is what armed a fallback, in tokens. */
+  readonly hardTriggerTokens?: number;
+}
+
+const CONTROL_KINDS: ReadonlySet<string> = new Set<ControlKind>([
+  "reminder",
+  "fallback",
+  "manual_checkpoint",
+  "continuation",
+]);
+
+/** A data entry that takes a control message back: its request was cancelled. */
+export const CANCELLED_ENTRY = `${CUSTOM_TYPE_PREFIX}cancelled`;
+
+export function controlType(kind: ControlKind): string {
+  return `${CUSTOM_TYPE_PREFIX}${kind}`;
+}
+
+/** The control message that a custom message or its entry is. */
+export function controlOf(message: {
+  readonly customType?: string;
+  readonly details?: unknown;
+}): ControlDetails | undefined {
+  const { details } = message;
+  if (!isOwnCustomType(message.customType) || !isRecord(details)) return undefined;
+  const isControl =
+    typeof details.kind === "string" &&
+    CONTROL_KINDS.has(details.kind) &&
+    message.customType === controlType(details.kind as ControlKind) &&
+    typeof details.windowId === "string" &&
+    typeof details.requestId === "string";
+  return isControl ? (details as unknown as ControlDetails) : undefined;
+}
+
+/** A data entry that says that the note asked for by a manual-checkpoint request is saved. */
+export const CHECKPOINT_ENTRY = `${CUSTOM_TYPE_PREFIX}checkpoint`;
+
+export interface RequestMark {
+  readonly type: "cancelled" | "checkpoint";
+  readonly requestId: string;
+}
+
+/** What a data entry of ours says of a control message's request. */
+export function requestMarkOf(entry: LogEntry): RequestMark | undefined {
+  if (entry.type !== "custom" || !isRecord(entry.data) || typeof entry.data.requestId !== "string") return undefined;
+  const { requestId } = entry.data;
+  if (entry.customType === CANCELLED_ENTRY) return { type: "cancelled", requestId };
+  return entry.customType === CHECKPOINT_ENTRY ? { type: "checkpoint", requestId } : undefined;
+}
+
 /** Tools whose successful result may carry opener details. */
 const OPENING_TOOLS: ReadonlySet<string> = new Set(["new_context", "notes_write_file", "notes_append_to_file"]);
 

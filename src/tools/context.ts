@@ -1,7 +1,8 @@
 // get_context_remaining and new_context: thin, over the live window.
 import { TokenBudgetError } from "../errors.ts";
 import { newContextDisabledReason } from "../prompts.ts";
-import type { BudgetFigures, Phase } from "../window/budget.ts";
+import type { BudgetFigures } from "../window/budget.ts";
+import type { Phase } from "../window/phase.ts";
 import type { NewContext } from "../window/shell.ts";
 import type { Execute } from "./define.ts";
 
@@ -16,6 +17,8 @@ export interface ContextToolParts {
   /** Soft warnings about notes that have grown large. */
   readonly warnings: () => readonly string[];
   readonly newContext: () => NewContext;
+  /** Whether this package goes on after a change; otherwise the run ends here and another extension resumes. */
+  readonly ownsContinuation: () => boolean;
 }
 
 export interface ContextTools {
@@ -39,7 +42,7 @@ export function contextTools(parts: () => ContextToolParts): ContextTools {
       return { text: JSON.stringify(answer), details: answer };
     },
     new_context: () => {
-      const { enabled, newContext, windowId } = parts();
+      const { enabled, newContext, windowId, ownsContinuation } = parts();
       if (!enabled()) throw new TokenBudgetError("refused", newContextDisabledReason());
       const outcome = newContext();
       switch (outcome.type) {
@@ -51,7 +54,8 @@ export function contextTools(parts: () => ContextToolParts): ContextTools {
         }
         case "opened": {
           const answer = { opened: true, window_id: outcome.details.opens };
-          return { text: JSON.stringify(answer), details: { ...answer, ...outcome.details } };
+          const details = { ...answer, ...outcome.details };
+          return { text: JSON.stringify(answer), details, ...(ownsContinuation() ? {} : { terminate: true }) };
         }
       }
     },

@@ -16,6 +16,8 @@ export interface ToolAnswer {
   readonly text: string;
   readonly images?: readonly ImageBlock[];
   readonly details: Readonly<Record<string, unknown>>;
+  /** Ends the run when every result of the batch says so. */
+  readonly terminate?: true;
 }
 
 export type Execute<N extends ToolName> = (params: ParamsOf<N>, call: ToolCall) => ToolAnswer | Promise<ToolAnswer>;
@@ -35,7 +37,7 @@ export interface HostTool {
     toolCallId: string,
     params: unknown,
     signal: AbortSignal | undefined,
-  ) => Promise<{ content: (TextBlock | ImageBlock)[]; details: Record<string, unknown> }>;
+  ) => Promise<{ content: (TextBlock | ImageBlock)[]; details: Record<string, unknown>; terminate?: true }>;
 }
 
 function paramSchema(param: ParamSpec): TSchema {
@@ -135,6 +137,7 @@ export function defineTool<N extends ToolName>(name: N, execute: Execute<N>): Ho
       return {
         content: [{ type: "text", text: answer.text }, ...(answer.images ?? [])],
         details: { ...answer.details },
+        ...(answer.terminate ? { terminate: true } : {}),
       };
     },
   };

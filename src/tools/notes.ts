@@ -8,6 +8,7 @@ import { fullPath, parseNotePath, parseNotePrefix } from "../notes/paths.ts";
 import type { LineMatch } from "../notes/search.ts";
 import type { NotesStore, NoteWrite } from "../notes/store.ts";
 import { CodePointText } from "../storage/text.ts";
+import type { SavedCheckpoint } from "../window/shell.ts";
 import { type Execute, type ToolAnswer, usedLimit } from "./define.ts";
 import { type JsonRow, listOutput, readOutput } from "./output.ts";
 import { TOOL_SPECS } from "./specs.ts";
@@ -27,6 +28,8 @@ export interface NotesToolDeps {
   /** The notes of an agent; throws when there is no such agent or its notes may not be touched. */
   readonly notesOf: (agent: string) => ToolNotes;
   readonly limits: () => { readonly maxToolOutputChars: number };
+  /** Called when a note is saved; under a fence it may be the checkpoint, which `readsBack` then proves. */
+  readonly onSaved: (toolCallId: string, path: string, readsBack: () => boolean) => SavedCheckpoint;
 }
 
 type NotesTool =
@@ -93,6 +96,10 @@ function written(notes: ToolNotes, path: string, { bytes, created }: NoteWrite):
   const warnings = noteWarnings({ path, bytes, totalBytes: totalBytes(notes, bytes), maxFileBytes });
   const answer = { path, bytes, created, ...(warnings.length > 0 && { warnings }) };
   return { text: JSON.stringify(answer), details: answer };
+}
+
+function withCheckpoint(answer: ToolAnswer, { details, terminate }: SavedCheckpoint): ToolAnswer {
+  return { ...answer, details: { ...answer.details, ...details }, ...(terminate ? { terminate } : {}) };
 }
 
 export function notesTools(deps: NotesToolDeps): NotesTools {
@@ -165,14 +172,18 @@ export function notesTools(deps: NotesToolDeps): NotesTools {
       });
     },
 
-    notes_append_to_file: async (params) => {
+    notes_append_to_file: async (params, call) => {
       const { notes, path, full } = noteAt(params.path);
-      return written(notes, full, await notes.append(path, params.text));
+      const saved = await notes.append(path, params.text);
+      const readsBack = () => notes.read(path).text.endsWith(params.text);
+      return withCheckpoint(written(notes, full, saved), deps.onSaved(call.id, full, readsBack));
     },
 
-    notes_write_file: async (params) => {
+    notes_write_file: async (params, call) => {
       const { notes, path, full } = noteAt(params.path);
-      return written(notes, full, await notes.write(path, params.text));
+      const saved = await notes.write(path, params.text);
+      const readsBack = () => notes.read(path).text === params.text;
+      return withCheckpoint(written(notes, full, saved), deps.onSaved(call.id, full, readsBack));
     },
   };
 }

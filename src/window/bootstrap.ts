@@ -37,16 +37,16 @@ export type NotesIndex = readonly NoteRow[] | undefined;
 function requestLine(branch: BranchIndex, row: Row, answered: boolean): string {
   const text = oneLine(headOf(branch.text(row.entry).points.text, REQUEST_PREVIEW_CODE_POINTS * 4));
   const mark = answered ? " (answered)" : "";
-  return `${row.head.id} — w${row.window}${mark} — ${shorten(text, REQUEST_PREVIEW_CODE_POINTS)}`;
+  return `${row.head.id} — w${row.window}${mark} — ${shorten(text, REQUEST_PREVIEW_CODE_POINTS).toWellFormed()}`;
 }
 
 /** The latest request in full, or its head and tail with the call that reads the rest. */
-function latestRequest(branch: BranchIndex, row: Row): string {
+function latestRequest(branch: BranchIndex, row: Row, maxCodePoints: number): string {
   const { points } = branch.text(row.entry);
   const quoted = (text: string) =>
     `<request id="${row.head.id}" window="w${row.window}">\n${text.toWellFormed()}\n</request>`;
-  if (points.length <= LATEST_REQUEST_CODE_POINTS) return quoted(points.text);
-  const half = LATEST_REQUEST_CODE_POINTS / 2;
+  if (points.length <= maxCodePoints) return quoted(points.text);
+  const half = Math.floor(maxCodePoints / 2);
   const rest = { item_id: row.head.id, window_id: `w${row.window}`, offset_chars: half };
   return quoted(
     `${headOf(points.text, half)}\n[… ${points.length - 2 * half} characters left out: history_read_item ${JSON.stringify(rest)}]\n${tailOf(points.text, half)}`,
@@ -61,7 +61,7 @@ function isFinalAnswer(entry: LogEntry): boolean {
 }
 
 /** The user-request index: the latest real user messages, oldest first, and which of them got a final answer. */
-export function requestIndex(branch: BranchIndex): string {
+export function requestIndex(branch: BranchIndex, latestMaxCodePoints: number): string {
   const requests: { row: Row; answered: boolean }[] = [];
   let older = 0;
   let answerSeen = false;
@@ -86,7 +86,7 @@ export function requestIndex(branch: BranchIndex): string {
   const state = latest.answered
     ? "The latest request got a final answer; do not do it again:"
     : "The latest request is still open:";
-  return [...heading, ...olderLine, ...lines, state, latestRequest(branch, latest.row)].join("\n");
+  return [...heading, ...olderLine, ...lines, state, latestRequest(branch, latest.row, latestMaxCodePoints)].join("\n");
 }
 
 function editedPath(block: unknown): string | undefined {
@@ -142,15 +142,49 @@ function siblingResults(branch: BranchIndex): { id: string; tool: string }[] {
   return results.slice(-SIBLING_RESULTS_MAX);
 }
 
+export interface NextWindow {
+  readonly identity: Identity;
+  readonly notes: NotesIndex;
+  /**
+   * After an overflow: the model's window in tokens. The last user request is then in no other message, so it stands
+   * here whole up to a quarter of it.
+   */
+  readonly overflowOf: number | undefined;
+}
+
+const CODE_POINTS_PER_TOKEN = 4;
+const OVERFLOW_REQUEST_SHARE = 0.25;
+
 /** The bootstrap of the window that opens next on this branch. */
-export function nextBootstrap(branch: BranchIndex, identity: Identity, notes: NotesIndex): string {
+export function nextBootstrap(branch: BranchIndex, { identity, notes, overflowOf }: NextWindow): string {
+  const latestMax =
+    overflowOf === undefined
+      ? LATEST_REQUEST_CODE_POINTS
+      : Math.max(LATEST_REQUEST_CODE_POINTS, Math.floor(overflowOf * OVERFLOW_REQUEST_SHARE * CODE_POINTS_PER_TOKEN));
   return bootstrapText({
     ...identity,
     firstWindowId: "w1",
     previousWindowId: branch.current.id,
+    afterOverflow: overflowOf !== undefined,
     siblingResults: siblingResults(branch),
-    requests: requestIndex(branch),
+    requests: requestIndex(branch, latestMax),
     editedFiles: editedFilesIndex(branch),
     notes: notesIndex(identity.agent, notes),
   });
+}
+
+const REMINDER_ITEMS = 25;
+const REMINDER_ITEM_CODE_POINTS = 120;
+
+/** The newest items of the current window, oldest first: id, window, role and beginning, so that ids can be written down. */
+export function recentItems(branch: BranchIndex): readonly string[] {
+  const lines: string[] = [];
+  const { firstRow } = branch.current;
+  for (let i = branch.rows.length - 1; i >= firstRow && lines.length < REMINDER_ITEMS; i--) {
+    const { head, entry, window } = branch.rows[i] as Row;
+    if (head.internal) continue;
+    const beginning = oneLine(headOf(branch.text(entry).points.text, REMINDER_ITEM_CODE_POINTS * 4)).toWellFormed();
+    lines.unshift(`${head.id} — w${window} — ${head.role} — ${shorten(beginning, REMINDER_ITEM_CODE_POINTS)}`);
+  }
+  return lines;
 }

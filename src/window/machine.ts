@@ -1,182 +1,400 @@
-// The window machine: what a branch says of its current window, and what is decided from it. Pure: no clock, no I/O,
-// no host types. Durable state is the fold of the log's facts, so replaying a branch gives the state that living
-// through it gave.
-import { blocksOf, isToolCallBlock } from "../host/entries.ts";
-import type { BranchIndex, Row } from "../log/branch.ts";
-import { isNoteWriteTool } from "../log/marks.ts";
+// The window machine: what happens next. Pure: no clock, no I/O, no host types. The durable half of its state is the
+// fold of the log's facts, so replaying a branch gives what living through it gave; the transient half is what only
+// this process can know.
+import type { BranchIndex } from "../log/branch.ts";
+import type { OpenerCause } from "../log/marks.ts";
+import type { BudgetLevel } from "./budget.ts";
+import { CURSOR_AT_START, factsSince, type LogFact } from "./facts.ts";
 
-/** What one step of the log means for windows. */
-export type LogFact =
-  | { readonly type: "window_opened"; readonly number: number; readonly byCompaction: boolean }
-  | { readonly type: "consolidated" }
-  | { readonly type: "worked" }
-  | { readonly type: "model_answered"; readonly usageKnown: boolean }
-  | { readonly type: "note_write_ended"; readonly saved: boolean; readonly toolCallId: string | undefined };
+/** From the moment its message is on the branch until its checkpoint is saved. */
+export interface Fence {
+  readonly kind: "fallback" | "manual_checkpoint";
+  readonly requestId: string;
+}
+
+/** What the branch says. */
+export interface LogState {
+  readonly number: number;
+  readonly cause: OpenerCause | undefined;
+  /** The window holds something besides its bootstrap, control messages and calls of new_context. */
+  readonly hasWork: boolean;
+  /** A response of this window did not fail. */
+  readonly answered: boolean;
+  /** A response of this window reported its usage, so the host's figure is this window's. */
+  readonly usageKnown: boolean;
+  /** The call of the latest own note write, when it failed in this window. */
+  readonly failedWrite: { readonly toolCallId: string | undefined } | undefined;
+  readonly reminded: boolean;
+  readonly fallbackGiven: boolean;
+  readonly fence: Fence | undefined;
+  /** A checkpoint saved for a manual compaction that has not used it yet. */
+  readonly checkpoint: string | undefined;
+  /** The hard trigger's value that has fired and not been undercut since; survives windows. */
+  readonly hardFiredAt: number | undefined;
+}
+
+/** A manual compaction that waits for its checkpoint. */
+export interface Manual {
+  readonly requestId: string;
+  readonly phase: "awaiting" | "saved" | "compacting";
+  /** Its message has been in a request. */
+  readonly delivered: boolean;
+}
+
+/** What only this process knows. */
+export interface LiveState {
+  /** A request of this window has gone out. */
+  readonly requestSent: boolean;
+  /** The one write a fence has let through, until it ends. */
+  readonly claim: string | undefined;
+  /** Messages handed to the host's queue that are not on the branch yet. */
+  readonly queued: readonly Queued[];
+  /** A cancelled compaction asks for the fallback at the next check. */
+  readonly fallbackWanted: boolean;
+  readonly manual: Manual | undefined;
+}
+
+export type QueuedKind = "reminder" | "fallback";
+
+/** A steer goes into the running loop; `nextTurn` rides along with the next prompt and costs no request. */
+export type Delivery = "steer" | "nextTurn";
+
+export interface Queued {
+  readonly kind: QueuedKind;
+  readonly via: Delivery;
+}
+
+export interface WindowState {
+  readonly log: LogState;
+  readonly live: LiveState;
+}
 
 /** What happens beside the log. */
 export type LiveEvent =
-  | { readonly type: "request_sent" }
-  | { readonly type: "tool_called"; readonly batchIsClosed: boolean }
-  | { readonly type: "new_context_called" }
-  | { readonly type: "host_compaction_started"; readonly byPerson: boolean };
+  | { readonly type: "request_sent"; readonly delivered: readonly string[] }
+  | {
+      readonly type: "tool_called";
+      readonly toolCallId: string;
+      readonly ownNoteWrite: boolean;
+      readonly batchIsClosed: boolean;
+    }
+  | { readonly type: "tool_failed"; readonly toolCallId: string }
+  | { readonly type: "note_saved"; readonly toolCallId: string }
+  | { readonly type: "new_context_called"; readonly batchIsClosed: boolean }
+  | {
+      readonly type: "budget_checked";
+      readonly level: BudgetLevel;
+      /** The hard trigger's value when it is reached. */
+      readonly hardTriggerTokens: number | undefined;
+      readonly via: Delivery;
+    }
+  | { readonly type: "settled" }
+  | { readonly type: "overflow_settled" }
+  | {
+      readonly type: "compaction_started";
+      readonly reason: "manual" | "threshold" | "overflow";
+      readonly unconsolidatedWindows: number;
+      readonly requestId: string;
+    }
+  | { readonly type: "manual_compacting" }
+  | { readonly type: "manual_ended" }
+  | { readonly type: "checkpoint_asked"; readonly requestId: string };
 
 export type WindowEvent = LogFact | LiveEvent;
+
+export type ToolRefusal = "window_closed" | "fence" | "claim_taken" | "checkpoint_saved";
 
 /** What the shell has to carry out. */
 export type Effect =
   | { readonly type: "allow_tool" }
-  | { readonly type: "refuse_tool"; readonly because: "window_closed" }
-  | { readonly type: "open_window" }
+  | { readonly type: "refuse_tool"; readonly because: ToolRefusal }
+  | { readonly type: "open_window"; readonly cause: OpenerCause }
+  | { readonly type: "mark_checkpoint"; readonly requestId: string }
   | { readonly type: "answer_nothing_to_leave" }
+  | { readonly type: "refuse_new_context"; readonly because: "window_closed" }
   | { readonly type: "refuse_new_context"; readonly because: "write_failed"; readonly toolCallId: string | undefined }
+  | ({ readonly type: "send_control"; readonly hardTriggerTokens: number | undefined } & Queued)
+  | { readonly type: "run_checkpoint"; readonly requestId: string }
   | { readonly type: "consolidate" }
   | { readonly type: "cancel_compaction" };
-
-export interface WindowState {
-  readonly number: number;
-  /** The window holds something besides its bootstrap, control messages and calls of new_context. */
-  readonly hasWork: boolean;
-  /** A response of this window has reported its usage, so the host's figure is this window's. */
-  readonly usageKnown: boolean;
-  /** A request of this window has gone out. */
-  readonly requestSent: boolean;
-  /** The call of the latest own note write, when it failed in this window. */
-  readonly failedWrite: { readonly toolCallId: string | undefined } | undefined;
-  /** An opener that is not a compaction, and no host compaction since: the host still holds the old windows. */
-  readonly unconsolidated: boolean;
-}
-
-export const INITIAL_STATE: WindowState = {
-  number: 1,
-  hasWork: false,
-  usageKnown: false,
-  requestSent: false,
-  failedWrite: undefined,
-  unconsolidated: false,
-};
 
 export interface Step {
   readonly state: WindowState;
   readonly effects: readonly Effect[];
 }
 
-/**
- * A window with work in it is left for the next one. Without work, or when an automatic compaction goes by the figures
- * of an older window, all there is to shorten is what the host still holds of the old ones.
- */
-function onHostCompaction(state: WindowState, byPerson: boolean): Effect {
-  const isStale = state.unconsolidated && !state.usageKnown && !byPerson;
-  if (state.hasWork && !isStale) return { type: "open_window" };
-  return state.unconsolidated ? { type: "consolidate" } : { type: "cancel_compaction" };
+export const INITIAL_LOG: LogState = {
+  number: 1,
+  cause: undefined,
+  hasWork: false,
+  answered: false,
+  usageKnown: false,
+  failedWrite: undefined,
+  reminded: false,
+  fallbackGiven: false,
+  fence: undefined,
+  checkpoint: undefined,
+  hardFiredAt: undefined,
+};
+
+export const INITIAL_LIVE: LiveState = {
+  requestSent: false,
+  claim: undefined,
+  queued: [],
+  fallbackWanted: false,
+  manual: undefined,
+};
+
+export const INITIAL_STATE: WindowState = { log: INITIAL_LOG, live: INITIAL_LIVE };
+
+/** The hard trigger fires again only after use fell below this share of it. */
+const HARD_REARM_SHARE = 0.9;
+
+/** The fence in force: the log's, or that of a manual compaction whose turn the host does not write down. */
+export function fenceOf({ log, live }: WindowState): Fence | undefined {
+  if (log.fence) return log.fence;
+  const { manual } = live;
+  return manual?.phase === "awaiting" && manual.delivered
+    ? { kind: "manual_checkpoint", requestId: manual.requestId }
+    : undefined;
 }
 
-function onNewContext(state: WindowState): Effect {
-  if (state.failedWrite)
-    return { type: "refuse_new_context", because: "write_failed", toolCallId: state.failedWrite.toolCallId };
-  return state.hasWork ? { type: "open_window" } : { type: "answer_nothing_to_leave" };
+// --- facts of the log ---
+
+function onControl(log: LogState, fact: LogFact & { type: "control_arrived" }): LogState {
+  switch (fact.kind) {
+    case "reminder":
+      return { ...log, reminded: true };
+    case "fallback": {
+      // Once per window: a second one of the same window is only repeated words.
+      if (log.fallbackGiven) return log;
+      const fence: Fence = { kind: "fallback", requestId: fact.requestId };
+      return { ...log, fallbackGiven: true, fence, hardFiredAt: fact.hardTriggerTokens ?? log.hardFiredAt };
+    }
+    case "manual_checkpoint":
+      if (log.fence?.kind === "fallback") return log;
+      return { ...log, fence: { kind: "manual_checkpoint", requestId: fact.requestId }, checkpoint: undefined };
+    case "continuation":
+      return log;
+  }
+}
+
+function onAnswer(log: LogState, fact: LogFact & { type: "model_answered" }): LogState {
+  if (fact.failed) return log;
+  const { usedTokens } = fact;
+  const isBelow =
+    usedTokens !== undefined && log.hardFiredAt !== undefined && usedTokens < log.hardFiredAt * HARD_REARM_SHARE;
+  return {
+    ...log,
+    answered: true,
+    usageKnown: log.usageKnown || usedTokens !== undefined,
+    hardFiredAt: isBelow ? undefined : log.hardFiredAt,
+  };
+}
+
+function foldLog(log: LogState, fact: LogFact): LogState {
+  switch (fact.type) {
+    case "window_opened":
+      return { ...INITIAL_LOG, number: fact.number, cause: fact.cause, hardFiredAt: log.hardFiredAt };
+    case "control_arrived":
+      return onControl(log, fact);
+    case "control_cancelled":
+      return log.fence?.requestId === fact.requestId ? { ...log, fence: undefined } : log;
+    case "checkpoint_saved":
+      return {
+        ...log,
+        fence: log.fence?.requestId === fact.requestId ? undefined : log.fence,
+        checkpoint: fact.requestId,
+      };
+    case "user_spoke":
+      return { ...log, checkpoint: undefined };
+    case "worked":
+      return { ...log, hasWork: true };
+    case "model_answered":
+      return onAnswer(log, fact);
+    case "note_write_ended":
+      return { ...log, failedWrite: fact.saved ? undefined : { toolCallId: fact.toolCallId } };
+  }
+}
+
+/** What a fact of the log settles for this process. */
+function foldLive(live: LiveState, fact: LogFact): LiveState {
+  switch (fact.type) {
+    case "window_opened":
+      return { ...INITIAL_LIVE, manual: live.manual };
+    case "control_arrived": {
+      const isFallback = fact.kind === "fallback";
+      return {
+        ...live,
+        queued: live.queued.filter(({ kind }) => kind !== fact.kind),
+        fallbackWanted: live.fallbackWanted && !isFallback,
+      };
+    }
+    case "model_answered":
+      return { ...live, requestSent: true };
+    default:
+      return live;
+  }
+}
+
+// --- what happens beside it ---
+
+type Live<T extends LiveEvent["type"]> = Extract<LiveEvent, { type: T }>;
+
+const stay = (state: WindowState, ...effects: readonly Effect[]): Step => ({ state, effects });
+const live = (state: WindowState, change: Partial<LiveState>, ...effects: readonly Effect[]): Step => ({
+  state: { ...state, live: { ...state.live, ...change } },
+  effects,
+});
+
+function onToolCalled(state: WindowState, event: Live<"tool_called">): Step {
+  const refuse = (because: ToolRefusal) => stay(state, { type: "refuse_tool", because });
+  if (event.batchIsClosed) return refuse("window_closed");
+  const { manual } = state.live;
+  if (manual && manual.phase !== "awaiting") return refuse("checkpoint_saved");
+  if (!fenceOf(state)) return stay(state, { type: "allow_tool" });
+  if (!event.ownNoteWrite) return refuse("fence");
+  if (state.live.claim !== undefined) return refuse("claim_taken");
+  return live(state, { claim: event.toolCallId }, { type: "allow_tool" });
+}
+
+function onNoteSaved(state: WindowState, event: Live<"note_saved">): Step {
+  const fence = fenceOf(state);
+  if (!fence || state.live.claim !== event.toolCallId) return stay(state);
+  if (fence.kind === "fallback") return stay(state, { type: "open_window", cause: "checkpoint" });
+  const { manual } = state.live;
+  const saved = manual?.requestId === fence.requestId ? { manual: { ...manual, phase: "saved" } as const } : {};
+  return live(state, saved, { type: "mark_checkpoint", requestId: fence.requestId });
+}
+
+function onNewContext(state: WindowState, event: Live<"new_context_called">): Step {
+  const { failedWrite, hasWork } = state.log;
+  if (event.batchIsClosed) return stay(state, { type: "refuse_new_context", because: "window_closed" });
+  if (failedWrite)
+    return stay(state, {
+      type: "refuse_new_context",
+      because: "write_failed",
+      toolCallId: failedWrite.toolCallId,
+    });
+  return stay(state, hasWork ? { type: "open_window", cause: "new_context" } : { type: "answer_nothing_to_leave" });
+}
+
+/**
+ * At most one reminder and one fallback per window, none under a fence or while one is on its way. A steer does not wait
+ * for what rides along with a later prompt.
+ */
+function onBudget(state: WindowState, event: Live<"budget_checked">): Step {
+  const { log } = state;
+  const { queued, fallbackWanted, manual } = state.live;
+  const isQueued = (kind: QueuedKind) =>
+    queued.some((one) => one.kind === kind && (one.via === "steer" || event.via === "nextTurn"));
+  if (fenceOf(state) || manual || log.fallbackGiven || !log.hasWork || isQueued("fallback")) return stay(state);
+  const hard = log.hardFiredAt === undefined ? event.hardTriggerTokens : undefined;
+  const send = (kind: QueuedKind, hardTriggerTokens: number | undefined) => {
+    const one: Queued = { kind, via: event.via };
+    const change = { queued: [...queued, one], fallbackWanted: kind === "reminder" && fallbackWanted };
+    return live(state, change, { type: "send_control", ...one, hardTriggerTokens });
+  };
+  if (event.level === "fallback" || hard !== undefined || fallbackWanted) return send("fallback", hard);
+  const remind = event.level === "reminder" && !log.reminded && !isQueued("reminder");
+  return remind ? send("reminder", undefined) : stay(state);
+}
+
+function onCompaction(before: WindowState, event: Live<"compaction_started">): Step {
+  const { manual } = before.live;
+  // A nested attempt while a manual one waits is refused; one that was compacting is over when the next one starts.
+  if (manual && manual.phase !== "compacting") return stay(before, { type: "cancel_compaction" });
+  const state: WindowState = { ...before, live: { ...before.live, manual: undefined } };
+  const { log } = state;
+  const cancel = stay(state, { type: "cancel_compaction" });
+  const isOld = event.unconsolidatedWindows > 0;
+  switch (event.reason) {
+    case "overflow":
+      // A second overflow in a row is the host's plain error.
+      return log.cause === "overflow" && !log.answered
+        ? cancel
+        : stay(state, { type: "open_window", cause: "overflow" });
+    case "manual":
+      if (!log.hasWork) return isOld ? stay(state, { type: "consolidate" }) : cancel;
+      if (log.checkpoint !== undefined) return stay(state, { type: "open_window", cause: "manual_compact" });
+      return startCheckpoint(state, event.requestId);
+    case "threshold":
+      if (isOld) return stay(state, { type: "consolidate" });
+      return fenceOf(state) || log.fallbackGiven || !log.hasWork
+        ? cancel
+        : live(state, { fallbackWanted: true }, { type: "cancel_compaction" });
+  }
+}
+
+function startCheckpoint(state: WindowState, requestId: string): Step {
+  const manual: Manual = { requestId, phase: "awaiting", delivered: false };
+  return live(state, { manual }, { type: "run_checkpoint", requestId });
+}
+
+function onRequestSent(state: WindowState, event: Live<"request_sent">): Step {
+  const { manual } = state.live;
+  const delivered =
+    manual && event.delivered.includes(manual.requestId) ? { manual: { ...manual, delivered: true } } : {};
+  // The batch of any claimed write is over.
+  return live(state, { requestSent: true, claim: undefined, ...delivered });
+}
+
+function onLive(state: WindowState, event: LiveEvent): Step {
+  switch (event.type) {
+    case "request_sent":
+      return onRequestSent(state, event);
+    case "tool_called":
+      return onToolCalled(state, event);
+    case "tool_failed":
+      return state.live.claim === event.toolCallId ? live(state, { claim: undefined }) : stay(state);
+    case "note_saved":
+      return onNoteSaved(state, event);
+    case "new_context_called":
+      return onNewContext(state, event);
+    case "budget_checked":
+      return onBudget(state, event);
+    case "settled":
+      // A steer that is not on the branch by now was taken back, so it is offered again.
+      return live(state, { claim: undefined, queued: state.live.queued.filter(({ via }) => via === "nextTurn") });
+    case "overflow_settled":
+      return state.log.cause === "overflow" && !state.log.answered
+        ? stay(state)
+        : stay(state, { type: "open_window", cause: "overflow" });
+    case "compaction_started":
+      return onCompaction(state, event);
+    case "manual_compacting": {
+      const { manual } = state.live;
+      return manual ? live(state, { manual: { ...manual, phase: "compacting" }, claim: undefined }) : stay(state);
+    }
+    case "manual_ended":
+      return live(state, { manual: undefined, claim: undefined });
+    case "checkpoint_asked":
+      return state.live.manual || !state.log.hasWork ? stay(state) : startCheckpoint(state, event.requestId);
+  }
+}
+
+function isLogFact(event: WindowEvent): event is LogFact {
+  switch (event.type) {
+    case "window_opened":
+    case "control_arrived":
+    case "control_cancelled":
+    case "checkpoint_saved":
+    case "user_spoke":
+    case "worked":
+    case "model_answered":
+    case "note_write_ended":
+      return true;
+    default:
+      return false;
+  }
 }
 
 export function step(state: WindowState, event: WindowEvent): Step {
-  const only = (next: WindowState): Step => ({ state: next, effects: [] });
-  const decide = (effect: Effect): Step => ({ state, effects: [effect] });
-  switch (event.type) {
-    case "window_opened":
-      return only({ ...INITIAL_STATE, number: event.number, unconsolidated: !event.byCompaction });
-    case "consolidated":
-      return only({ ...state, unconsolidated: false });
-    case "worked":
-      return only({ ...state, hasWork: true });
-    case "model_answered":
-      return only({ ...state, requestSent: true, usageKnown: state.usageKnown || event.usageKnown });
-    case "note_write_ended":
-      return only({ ...state, hasWork: true, failedWrite: event.saved ? undefined : { toolCallId: event.toolCallId } });
-    case "request_sent":
-      return only({ ...state, requestSent: true });
-    case "tool_called":
-      return decide(event.batchIsClosed ? { type: "refuse_tool", because: "window_closed" } : { type: "allow_tool" });
-    case "new_context_called":
-      return decide(onNewContext(state));
-    case "host_compaction_started":
-      return decide(onHostCompaction(state, event.byPerson));
-  }
+  if (!isLogFact(event)) return onLive(state, event);
+  return { state: { log: foldLog(state.log, event), live: foldLive(state.live, event) }, effects: [] };
 }
 
-function usageIsKnown(row: Row): boolean {
-  const message = row.entry.message;
-  if (message?.stopReason === "error" || message?.stopReason === "aborted") return false;
-  const usage = message?.usage as { totalTokens?: unknown; input?: unknown; output?: unknown } | null | undefined;
-  const figures = [usage?.totalTokens, usage?.input, usage?.output];
-  return figures.some((figure) => typeof figure === "number" && figure > 0);
-}
-
-function onlyOpensWindows(row: Row): boolean {
-  const calls = blocksOf(row.entry.message?.content).filter(isToolCallBlock);
-  return calls.length > 0 && calls.every((call) => call.name === "new_context");
-}
-
-/** The facts of one item of the window it belongs to. */
-export function factsOfRow(row: Row): readonly LogFact[] {
-  const { head, entry } = row;
-  switch (head.role) {
-    case "user": {
-      const isMachinery = head.internal || entry.type === "compaction";
-      return isMachinery ? [] : [{ type: "worked" }];
-    }
-    case "assistant": {
-      const answered: LogFact = { type: "model_answered", usageKnown: usageIsKnown(row) };
-      return onlyOpensWindows(row) ? [answered] : [{ type: "worked" }, answered];
-    }
-    case "tool": {
-      const name = head.calls[0]?.name ?? "";
-      if (name === "new_context") return [];
-      if (isNoteWriteTool(name))
-        return [{ type: "note_write_ended", saved: entry.message?.isError !== true, toolCallId: head.toolCallId }];
-      return [{ type: "worked" }];
-    }
-    default:
-      return [];
-  }
-}
-
-/** Where a reader of facts stands on a branch. */
-export interface FactCursor {
-  readonly rows: number;
-  readonly windows: number;
-  readonly compactionId: string | undefined;
-}
-
-export const CURSOR_AT_START: FactCursor = { rows: 0, windows: 1, compactionId: undefined };
-
-/** The facts a branch has gained since the cursor, in order, and the cursor behind them. */
-export function factsSince(branch: BranchIndex, cursor: FactCursor): { facts: readonly LogFact[]; cursor: FactCursor } {
-  const facts: LogFact[] = [];
-  let windows = cursor.windows;
-  const openUpTo = (number: number) => {
-    while (windows < number) {
-      const opener = branch.windows[windows]?.opener?.type;
-      windows++;
-      facts.push({
-        type: "window_opened",
-        number: windows,
-        byCompaction: opener === "compaction" || opener === "foreign_compaction",
-      });
-    }
-  };
-  for (let i = cursor.rows; i < branch.rows.length; i++) {
-    const row = branch.rows[i] as Row;
-    openUpTo(row.window);
-    // A late result of the batch that closed the previous window says nothing of this one.
-    if (row.window === windows) facts.push(...factsOfRow(row));
-  }
-  openUpTo(branch.windows.length);
-  const compaction = branch.lastCompaction;
-  if (compaction?.consolidates !== undefined && compaction.entry.id !== cursor.compactionId) {
-    if (compaction.consolidates === branch.current.id) facts.push({ type: "consolidated" });
-  }
-  return { facts, cursor: { rows: branch.rows.length, windows, compactionId: compaction?.entry.id } };
-}
-
-/** The durable state that a whole branch says. */
+/** The state that a whole branch says, to a process that knows nothing else. */
 export function replay(branch: BranchIndex): WindowState {
   return factsSince(branch, CURSOR_AT_START).facts.reduce((state, fact) => step(state, fact).state, INITIAL_STATE);
 }

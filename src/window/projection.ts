@@ -4,12 +4,14 @@ import { blocksOf, type LogEntry, type LogMessage } from "../host/entries.ts";
 import type { BranchIndex, Row } from "../log/branch.ts";
 import {
   BOOTSTRAP_MESSAGE,
+  controlOf,
   IDENTITY_MESSAGE,
   isOwnCustomType,
   type Opener,
   type OpenerDetails,
   openerOfMessage,
 } from "../log/marks.ts";
+import { pairCalls } from "./pairing.ts";
 
 /** How far a message looks ahead for its entry: the host leaves failed responses out of its messages. */
 const LOOKAHEAD_ROWS = 32;
@@ -27,6 +29,8 @@ export interface RequestInput {
   /** Stands first in a window that has no bootstrap. */
   readonly identity: { readonly text: string; readonly timestamp: number };
   readonly sent: SentIds | undefined;
+  /** Control messages that were taken back, by request. */
+  readonly cancelled: ReadonlySet<string>;
 }
 
 export interface RequestOutput {
@@ -201,11 +205,27 @@ function keyOf(message: LogMessage): string {
   return `${message.role}|${message.timestamp ?? ""}|${message.toolCallId ?? message.customType ?? ""}`;
 }
 
-/** A control message names its window; one of another window is stale. */
-function isStaleControl(message: LogMessage, windowId: string): boolean {
-  if (message.role !== "custom" || !isOwnCustomType(message.customType)) return false;
-  const named = (message.details as { windowId?: unknown } | null | undefined)?.windowId;
-  return named !== windowId;
+/** Decides which of our own messages a request still shows. */
+class ControlFilter {
+  readonly #windowId: string;
+  readonly #cancelled: ReadonlySet<string>;
+  readonly #shown = new Set<string>();
+
+  constructor(windowId: string, cancelled: ReadonlySet<string>) {
+    this.#windowId = windowId;
+    this.#cancelled = cancelled;
+  }
+
+  /** Not of another window, not taken back, and not the second reminder or fallback of its window. */
+  shows(message: LogMessage): boolean {
+    if (message.role !== "custom" || !isOwnCustomType(message.customType)) return true;
+    const control = controlOf(message);
+    if (control?.windowId !== this.#windowId || this.#cancelled.has(control.requestId)) return false;
+    if (control.kind !== "reminder" && control.kind !== "fallback") return true;
+    const isRepeated = this.#shown.has(control.kind);
+    this.#shown.add(control.kind);
+    return !isRepeated;
+  }
 }
 
 /** The messages of the next request. */
@@ -213,6 +233,7 @@ export function projectRequest(input: RequestInput): RequestOutput {
   const cut = cutOf(input);
   const oldestShown = input.branch.current.opener?.type === "foreign_compaction" ? input.branch.current.number - 1 : 0;
   const alignment = new Alignment(cut.rows);
+  const controls = new ControlFilter(cut.windowId, input.cancelled);
   const earlier = input.sent?.windowId === cut.windowId ? input.sent : undefined;
   let followsEarlier = earlier !== undefined;
   const messages: LogMessage[] = [cut.lead];
@@ -221,7 +242,7 @@ export function projectRequest(input: RequestInput): RequestOutput {
   for (let i = cut.firstMessage; i < input.messages.length; i++) {
     const message = input.messages[i] as LogMessage;
     const row = alignment.rowOf(message);
-    if (isStaleControl(message, cut.windowId) || (row && row.window < oldestShown)) continue;
+    if (!controls.shows(message) || (row && row.window < oldestShown)) continue;
     const key = keyOf(message);
     const at = keys.length;
     followsEarlier &&= at < (earlier?.keys.length ?? 0) && earlier?.keys[at] === key;
@@ -230,7 +251,7 @@ export function projectRequest(input: RequestInput): RequestOutput {
     ids.push(id);
     messages.push(id === undefined ? message : withId(message, id));
   }
-  return { messages, sent: { windowId: cut.windowId, keys, ids } };
+  return { messages: pairCalls(messages), sent: { windowId: cut.windowId, keys, ids } };
 }
 
 function idFor(message: LogMessage, row: Row | undefined): string | undefined {

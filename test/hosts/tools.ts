@@ -1,5 +1,6 @@
 // Small tools for scenarios.
 
+import { setTimeout as sleep } from "node:timers/promises";
 import type { ExtensionFactory } from "@mariozechner/pi-coding-agent";
 import { type TSchema, Type } from "@sinclair/typebox";
 
@@ -10,9 +11,9 @@ export const slowTool: ExtensionFactory = (pi) => {
     label: "slow",
     description: "Waits.",
     parameters: Type.Object({ ms: Type.Number() }) as TSchema,
-    async execute(_id: string, params: unknown) {
+    async execute(_id: string, params: unknown, signal: AbortSignal | undefined) {
       const { ms } = params as { ms: number };
-      await new Promise((resolve) => setTimeout(resolve, ms));
+      await sleep(ms, undefined, signal ? { signal } : {}).catch(() => undefined);
       return { content: [{ type: "text", text: `waited ${ms}` }], details: {} };
     },
   } as never);

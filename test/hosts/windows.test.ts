@@ -1,41 +1,10 @@
 // Windows by new_context in a real session on every host: what the model is sent, how often, and what the log holds.
-import { afterEach, describe, expect, it } from "vitest";
-import { call, type Request, type RequestMessage, text, textOf } from "../../fixtures/pi/scripted-model.ts";
-import { type OpenOptions, openPi, type PiSession } from "../../fixtures/pi/session.ts";
+import { describe, expect, it } from "vitest";
+import { call, type Request, text } from "../../fixtures/pi/scripted-model.ts";
+import { closeAfterEach, first, pi, roles, texts, unpaired } from "./support.ts";
 import { slowTool } from "./tools.ts";
 
-const open: PiSession[] = [];
-
-async function pi(options: OpenOptions): Promise<PiSession> {
-  const session = await openPi(options);
-  open.push(session);
-  return session;
-}
-
-afterEach(async () => {
-  for (const session of open.splice(0)) {
-    await session.dispose();
-    expect(session.errors).toEqual([]);
-  }
-});
-
-const texts = (request: Request | undefined) => (request?.messages ?? []).map((message) => textOf(message));
-const first = (request: Request | undefined) => texts(request)[0] ?? "";
-const roles = (request: Request | undefined) => (request?.messages ?? []).map((message) => message.role);
-
-/** Every result has its call before it in the same request, and every call its result. */
-function unpaired(messages: readonly RequestMessage[]): string[] {
-  const waiting = new Set<string>();
-  const wrong: string[] = [];
-  for (const message of messages) {
-    if (message.role === "toolResult") {
-      if (!waiting.delete(message.toolCallId ?? "")) wrong.push(`result ${message.toolCallId}`);
-    } else if (Array.isArray(message.content)) {
-      for (const block of message.content) if (block.type === "toolCall") waiting.add(block.id);
-    }
-  }
-  return [...wrong, ...Array.from(waiting, (id) => `call ${id}`)];
-}
+closeAfterEach();
 
 describe("new_context", () => {
   it("alone: the very next request holds the bootstrap and nothing of the old window", async () => {
@@ -205,22 +174,6 @@ describe("the request", () => {
 });
 
 describe("a compaction of the host", () => {
-  it("by hand opens the next window with the bootstrap and asks no model", async () => {
-    const s = await pi({
-      settings: { compaction: { enabled: true, reserveTokens: 16_384, keepRecentTokens: 10 } },
-      next: (_request, n) => `answer ${n} ${"x".repeat(400)}`,
-    });
-    await s.prompt("first request");
-    await s.prompt("second request");
-    await s.session.compact();
-    await s.prompt("third request");
-    expect(s.requests).toHaveLength(3);
-    expect(roles(s.requests[2])).toEqual(["user", "user"]);
-    expect(first(s.requests[2])).toMatch(/^\[context\] This is a fresh context window, w2/);
-    expect(first(s.requests[2])).toContain("second request");
-    expect(JSON.stringify(s.requests[2]?.messages)).not.toContain("answer 1");
-  });
-
   it("at the threshold right after new_context only repeats the new window's bootstrap", async () => {
     const nearlyFull = { input: 194_000, output: 10, totalTokens: 194_010 };
     const s = await pi({
@@ -244,22 +197,5 @@ describe("a compaction of the host", () => {
     expect(compactions.map((entry) => (entry as { details?: unknown }).details)).toMatchObject(
       s.host.name === "0.73.1" ? [] : [{ consolidates: "w2" }],
     );
-  });
-
-  it("at the threshold with work in the window opens the next one", async () => {
-    const nearlyFull = { input: 194_000, output: 10, totalTokens: 194_010 };
-    const s = await pi({
-      settings: { compaction: { enabled: true, reserveTokens: 16_384, keepRecentTokens: 10 } },
-      next: (_request, n) => ({
-        content: [text(`answer ${n} ${"x".repeat(400)}`)],
-        usage: n === 1 ? nearlyFull : { input: 100 },
-      }),
-    });
-    await s.prompt("one");
-    await s.prompt("two");
-    await s.prompt("three");
-    expect(s.requests).toHaveLength(3);
-    expect(roles(s.requests[2])).toEqual(["user", "user"]);
-    expect(first(s.requests[2])).toContain("window, w2");
   });
 });

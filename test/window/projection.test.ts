@@ -63,7 +63,13 @@ class Session {
 
   project(messages: readonly LogMessage[] = this.messages()): readonly LogMessage[] {
     this.branch.catchUp(this.source);
-    const output = projectRequest({ messages, branch: this.branch, identity: IDENTITY, sent: this.sent });
+    const output = projectRequest({
+      messages,
+      branch: this.branch,
+      identity: IDENTITY,
+      sent: this.sent,
+      cancelled: new Set(),
+    });
     this.sent = output.sent;
     return output.messages;
   }
@@ -110,6 +116,7 @@ describe("the request", () => {
       branch: session.branch,
       identity: IDENTITY,
       sent: undefined,
+      cancelled: new Set(),
     });
     expect(session.branch.current.id).toBe("w1");
     expect(projected.map((message) => message.content)).toEqual([openerDetails(2).bootstrap]);
@@ -196,8 +203,16 @@ describe("the request", () => {
   it("drops control messages of another window and keeps those of this one", () => {
     const session = new Session();
     session.user("hello");
-    session.manager.appendCustomMessageEntry("pi-token-budget:reminder", "old", false, { windowId: "w9" });
-    session.manager.appendCustomMessageEntry("pi-token-budget:reminder", "now", false, { windowId: "w1" });
+    const control = (content: string, windowId: string, requestId: string) =>
+      session.manager.appendCustomMessageEntry("pi-token-budget:reminder", content, false, {
+        kind: "reminder",
+        windowId,
+        requestId,
+      });
+    control("old", "w9", "r1");
+    control("now", "w1", "r2");
+    control("again", "w1", "r3");
+    expect(session.project().map((message) => message.content)).not.toContainEqual("again");
     expect(session.project().map((message) => message.content)).toContainEqual("now");
     expect(session.project().map((message) => message.content)).not.toContainEqual("old");
   });
@@ -322,6 +337,7 @@ describe("over random sessions", () => {
           branch: fresh,
           identity: IDENTITY,
           sent: undefined,
+          cancelled: new Set(),
         });
         expect(live).toEqual(anew.messages);
       }),

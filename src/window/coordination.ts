@@ -1,0 +1,126 @@
+// Continuation ownership: another extension of the session may say that it, not this package, goes on after a window
+// change. Spoken over Pi's event bus; strict shapes, one owner at a time. Budgets, fences and notes never depend on it.
+import type { Phase } from "./phase.ts";
+
+const PREFIX = "pi-token-budget:coordination:";
+export const COORDINATION_CHANNELS = {
+  state: `${PREFIX}state`,
+  claim: `${PREFIX}claim`,
+  claimResult: `${PREFIX}claim-result`,
+  release: `${PREFIX}release`,
+} as const;
+
+/** Published on `state` whenever it changes, and answered to nobody. */
+export interface CoordinationState {
+  readonly version: 1;
+  readonly sessionId: string;
+  /** Grows by one with each snapshot of this session. */
+  readonly sequence: number;
+  readonly phase: Phase;
+  readonly windowId: string;
+  readonly owner: string | null;
+}
+
+/** What a claim is answered with, through its `respond` and on `claim-result`. */
+export interface ClaimResult {
+  readonly version: 1;
+  readonly sessionId: string;
+  readonly owner: string;
+  readonly accepted: boolean;
+  /** Why not. */
+  readonly reason?: string;
+}
+
+export interface EventBus {
+  emit(channel: string, data: unknown): void;
+  on(channel: string, handler: (data: unknown) => void): () => void;
+}
+
+interface Claim {
+  readonly sessionId: string;
+  readonly owner: string;
+  readonly respond?: (result: ClaimResult) => void;
+}
+
+const OWNER_MAX_CODE_UNITS = 200;
+
+/** A claim or release of exactly the known fields; undefined for anything else. */
+function parseClaim(data: unknown, fields: readonly string[]): Claim | undefined {
+  if (typeof data !== "object" || data === null) return undefined;
+  const claim = data as Record<string, unknown>;
+  const isKnown = Object.keys(claim).every((key) => fields.includes(key));
+  const { version, sessionId, owner, respond } = claim;
+  if (!isKnown || version !== 1 || typeof sessionId !== "string" || typeof owner !== "string") return undefined;
+  if (owner === "" || owner.length > OWNER_MAX_CODE_UNITS) return undefined;
+  if (respond !== undefined && typeof respond !== "function") return undefined;
+  return { sessionId, owner, ...(respond ? { respond: respond as (result: ClaimResult) => void } : {}) };
+}
+
+export class Coordination {
+  readonly #bus: EventBus;
+  readonly #sessionId: string;
+  readonly #unsubscribe: (() => void)[];
+  #owner: string | undefined;
+  #sequence = 0;
+  #published = "";
+
+  constructor(bus: EventBus, sessionId: string, onChange: () => void) {
+    this.#bus = bus;
+    this.#sessionId = sessionId;
+    this.#unsubscribe = [
+      bus.on(COORDINATION_CHANNELS.claim, (data) => {
+        if (this.#claim(data)) onChange();
+      }),
+      bus.on(COORDINATION_CHANNELS.release, (data) => {
+        if (this.#release(data)) onChange();
+      }),
+    ];
+  }
+
+  /** Who goes on after a window change; undefined is this package. */
+  get owner(): string | undefined {
+    return this.#owner;
+  }
+
+  /** Publishes a snapshot when it differs from the last one. */
+  publish(phase: Phase, windowId: string): void {
+    const facts = { phase, windowId, owner: this.#owner ?? null };
+    const shown = JSON.stringify(facts);
+    if (shown === this.#published) return;
+    this.#published = shown;
+    const state: CoordinationState = { version: 1, sessionId: this.#sessionId, sequence: ++this.#sequence, ...facts };
+    this.#bus.emit(COORDINATION_CHANNELS.state, state);
+  }
+
+  close(): void {
+    for (const unsubscribe of this.#unsubscribe.splice(0)) unsubscribe();
+  }
+
+  /** True when the owner changed. */
+  #claim(data: unknown): boolean {
+    const claim = parseClaim(data, ["version", "sessionId", "owner", "respond"]);
+    // Another session of this process answers for itself.
+    if (claim && claim.sessionId !== this.#sessionId) return false;
+    if (!claim) return false;
+    const isFree = this.#owner === undefined || this.#owner === claim.owner;
+    const changed = isFree && this.#owner !== claim.owner;
+    if (isFree) this.#owner = claim.owner;
+    const result: ClaimResult = {
+      version: 1,
+      sessionId: this.#sessionId,
+      owner: claim.owner,
+      accepted: isFree,
+      ...(isFree ? {} : { reason: `the continuation is held by ${this.#owner}` }),
+    };
+    claim.respond?.(result);
+    this.#bus.emit(COORDINATION_CHANNELS.claimResult, result);
+    return changed;
+  }
+
+  #release(data: unknown): boolean {
+    const release = parseClaim(data, ["version", "sessionId", "owner"]);
+    if (release?.sessionId !== this.#sessionId || release.owner !== this.#owner) return false;
+    this.#owner = undefined;
+    return true;
+  }
+}

@@ -1,0 +1,146 @@
+// From the branch to facts: what each new item of the log means for windows, in order. Pure.
+import { blocksOf, isToolCallBlock, type LogMessage } from "../host/entries.ts";
+import type { BranchIndex, Row } from "../log/branch.ts";
+import { type ControlKind, controlOf, isNoteWriteTool, type Opener, type OpenerCause } from "../log/marks.ts";
+
+/** What one step of the log means for windows. */
+export type LogFact =
+  | {
+      readonly type: "window_opened";
+      readonly number: number;
+      readonly by: Opener["type"];
+      readonly cause: OpenerCause | undefined;
+    }
+  | {
+      readonly type: "control_arrived";
+      readonly kind: ControlKind;
+      readonly requestId: string;
+      readonly hardTriggerTokens: number | undefined;
+    }
+  | { readonly type: "control_cancelled"; readonly requestId: string }
+  | { readonly type: "checkpoint_saved"; readonly requestId: string }
+  | { readonly type: "user_spoke" }
+  | { readonly type: "worked" }
+  /** `usedTokens` is undefined when the response reports no usage; a failed response answers nothing. */
+  | { readonly type: "model_answered"; readonly failed: boolean; readonly usedTokens: number | undefined }
+  | {
+      readonly type: "note_write_ended";
+      readonly saved: boolean;
+      readonly toolCallId: string | undefined;
+    };
+
+function isFailure(message: LogMessage | undefined): boolean {
+  return message?.stopReason === "error" || message?.stopReason === "aborted";
+}
+
+/** What a response reports of its usage, in tokens; undefined when it reports none. */
+export function reportedTokens(message: LogMessage | undefined): number | undefined {
+  const usage = message?.usage as Readonly<Record<string, unknown>> | null | undefined;
+  const figure = (name: string) => (typeof usage?.[name] === "number" ? (usage[name] as number) : 0);
+  const parts = figure("input") + figure("output") + figure("cacheRead") + figure("cacheWrite");
+  const total = figure("totalTokens") || parts;
+  return total > 0 ? total : undefined;
+}
+
+function onlyOpensWindows(row: Row): boolean {
+  const calls = blocksOf(row.entry.message?.content).filter(isToolCallBlock);
+  return calls.length > 0 && calls.every((call) => call.name === "new_context");
+}
+
+function factsOfUser(row: Row, windowId: string): readonly LogFact[] {
+  const { entry, head } = row;
+  if (head.fromUser) return [{ type: "user_spoke" }, { type: "worked" }];
+  const control = controlOf(entry.type === "message" ? (entry.message ?? {}) : entry);
+  if (control?.windowId === windowId) {
+    const { kind, requestId, hardTriggerTokens } = control;
+    return [{ type: "control_arrived", kind, requestId, hardTriggerTokens }];
+  }
+  return head.internal || entry.type === "compaction" ? [] : [{ type: "worked" }];
+}
+
+function factsOfAnswer(row: Row): readonly LogFact[] {
+  const { message } = row.entry;
+  const failed = isFailure(message);
+  const answered: LogFact = {
+    type: "model_answered",
+    failed,
+    usedTokens: failed ? undefined : reportedTokens(message),
+  };
+  return failed || onlyOpensWindows(row) ? [answered] : [{ type: "worked" }, answered];
+}
+
+function factsOfResult(row: Row): readonly LogFact[] {
+  const name = row.head.calls[0]?.name ?? "";
+  const { message } = row.entry;
+  if (name === "new_context") return [];
+  if (!isNoteWriteTool(name)) return [{ type: "worked" }];
+  const saved = message?.isError !== true;
+  return [{ type: "worked" }, { type: "note_write_ended", saved, toolCallId: row.head.toolCallId }];
+}
+
+function factsOfRow(row: Row, windowId: string): readonly LogFact[] {
+  switch (row.head.role) {
+    case "user":
+      return factsOfUser(row, windowId);
+    case "assistant":
+      return factsOfAnswer(row);
+    case "tool":
+      return factsOfResult(row);
+    default:
+      return [];
+  }
+}
+
+/** Where a reader of facts stands on a branch. */
+export interface FactCursor {
+  readonly rows: number;
+  readonly windows: number;
+  readonly requestMarks: number;
+}
+
+export const CURSOR_AT_START: FactCursor = { rows: 0, windows: 1, requestMarks: 0 };
+
+/** The facts a branch has gained since the cursor, in order, and the cursor behind them. */
+export function factsSince(branch: BranchIndex, cursor: FactCursor): { facts: readonly LogFact[]; cursor: FactCursor } {
+  const facts: LogFact[] = [];
+  let { windows, requestMarks } = cursor;
+  const openUpTo = (number: number) => {
+    for (; windows < number; windows++) {
+      const opener = branch.windows[windows]?.opener;
+      const cause = opener && "details" in opener ? opener.details.cause : undefined;
+      facts.push({ type: "window_opened", number: windows + 1, by: opener?.type ?? "foreign_compaction", cause });
+    }
+  };
+  const marksUpTo = (rows: number) => {
+    for (let next = branch.requestMarks[requestMarks]; next && next.rowsBefore <= rows; ) {
+      const { type, requestId } = next.mark;
+      facts.push({ type: type === "cancelled" ? "control_cancelled" : "checkpoint_saved", requestId });
+      next = branch.requestMarks[++requestMarks];
+    }
+  };
+  for (let i = cursor.rows; i < branch.rows.length; i++) {
+    marksUpTo(i);
+    const row = branch.rows[i] as Row;
+    openUpTo(row.window);
+    // A late result of the batch that closed the previous window says nothing of this one.
+    if (row.window === windows) facts.push(...factsOfRow(row, `w${row.window}`));
+  }
+  openUpTo(branch.windows.length);
+  marksUpTo(branch.rows.length);
+  return { facts, cursor: { rows: branch.rows.length, windows, requestMarks } };
+}
+
+/** What the host still holds of closed windows, because no compaction has dropped it yet. */
+export interface Unconsolidated {
+  readonly windows: number;
+  readonly messages: number;
+}
+
+export function unconsolidated(branch: BranchIndex): Unconsolidated {
+  const { current, lastCompaction, windows } = branch;
+  const heldFrom = windows.findLast(
+    ({ id, openerEntryId }) => id === lastCompaction?.consolidates || openerEntryId === lastCompaction?.entry.id,
+  );
+  const first = heldFrom ?? (windows[0] as typeof current);
+  return { windows: current.number - first.number, messages: current.firstRow - first.firstRow };
+}

@@ -1,0 +1,59 @@
+// What is written when a window opens or is repeated: opener details, the compaction that carries them, and a message
+// that is opener and bootstrap in one.
+import type { CompactionAnswer, HostMessage } from "../host/api.ts";
+import { type BranchIndex, type Row, windowId } from "../log/branch.ts";
+import { type ConsolidationDetails, type OpenerCause, type OpenerDetails, WINDOW_MESSAGE } from "../log/marks.ts";
+import { type NotesIndex, nextBootstrap } from "./bootstrap.ts";
+
+export interface Opening {
+  readonly agent: string;
+  readonly runId: string;
+  readonly notes: NotesIndex;
+  readonly cause: OpenerCause;
+  /** The model's window in tokens, for a bootstrap that holds the whole last request after an overflow. */
+  readonly contextWindow: number | undefined;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+export function openerDetails(branch: BranchIndex, opening: Opening): OpenerDetails {
+  const { agent, runId, notes, cause, contextWindow, now } = opening;
+  const previous = branch.current;
+  const number = previous.number + 1;
+  const opens = windowId(number);
+  const overflowOf = cause === "overflow" ? (contextWindow ?? 0) : undefined;
+  const bootstrap = nextBootstrap(branch, { identity: { agent, runId, windowId: opens }, notes, overflowOf });
+  return { opens, number, previous: previous.id, cause, bootstrap, bootstrapTimestamp: now };
+}
+
+export function openingMessage(details: OpenerDetails): HostMessage {
+  return { customType: WINDOW_MESSAGE, content: details.bootstrap, display: false, details };
+}
+
+/** Hosts find the saved entry by its summary, so no two may be alike. */
+function uniqueSummary(bootstrap: string, what: string, now: number): string {
+  return `${bootstrap}\n\n[${what}, ${now}]`;
+}
+
+export function openingCompaction(details: OpenerDetails, tokensBefore: number): CompactionAnswer {
+  const { bootstrap, bootstrapTimestamp, opens } = details;
+  const summary = uniqueSummary(bootstrap, `opens ${opens}`, bootstrapTimestamp);
+  return { compaction: { summary, firstKeptEntryId: `none-${bootstrapTimestamp}`, tokensBefore, details } };
+}
+
+/** The rows of the current window that the host keeps: all but an opener that is an entry of its own. */
+function keptRows(branch: BranchIndex): readonly Row[] {
+  const { current, rows } = branch;
+  return rows.slice(current.firstRow + (current.opener?.type === "tool_result" ? 0 : 1));
+}
+
+/** The current window's bootstrap once more, so that the host drops what it still holds of older windows. */
+export function consolidation(branch: BranchIndex, tokensBefore: number, now: number): CompactionAnswer {
+  const { opener, id } = branch.current;
+  if (!opener || opener.type === "foreign_compaction") return { cancel: true };
+  const { bootstrap, bootstrapTimestamp } = opener.details;
+  const details: ConsolidationDetails = { consolidates: id, bootstrap, bootstrapTimestamp };
+  const firstKeptEntryId = keptRows(branch)[0]?.entry.id ?? `none-${now}`;
+  const summary = uniqueSummary(bootstrap, `repeats ${id}`, now);
+  return { compaction: { summary, firstKeptEntryId, tokensBefore, details } };
+}

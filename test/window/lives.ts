@@ -1,0 +1,291 @@
+// A session lived through, for properties of the window machine: random moves of user, model, tools and host, carried out
+// on a log as the shell would, asking the machine at each step. It keeps what the invariants speak of.
+import { BranchIndex } from "../../src/log/branch.ts";
+import { CANCELLED_ENTRY, CHECKPOINT_ENTRY, controlType, type OpenerCause } from "../../src/log/marks.ts";
+import type { BudgetLevel } from "../../src/window/budget.ts";
+import { CURSOR_AT_START, type FactCursor, factsSince, unconsolidated } from "../../src/window/facts.ts";
+import {
+  type Effect,
+  fenceOf,
+  INITIAL_STATE,
+  type LiveEvent,
+  step,
+  type WindowState,
+} from "../../src/window/machine.ts";
+import { call, openerDetails, TestLog, text } from "../log/branches.ts";
+
+export const MOVES = [
+  "user",
+  "answer",
+  "failed_answer",
+  "tool_turn",
+  "note_turn",
+  "failed_note_turn",
+  "two_notes_turn",
+  "foreign_note_turn",
+  "new_context_turn",
+  "mixed_turn",
+  "budget_reminder",
+  "budget_fallback",
+  "budget_hard",
+  "queue_cleared",
+  "settled",
+  "threshold",
+  "overflow",
+  "overflow_settled",
+  "manual_saved",
+  "manual_refused",
+  "manual_failed_later",
+  "foreign_compaction",
+  "restart",
+] as const;
+export type Move = (typeof MOVES)[number];
+
+export interface Opening {
+  readonly cause: OpenerCause;
+  readonly fenced: boolean;
+  readonly hadWork: boolean;
+}
+
+export class Life {
+  readonly log = new TestLog();
+  readonly branch = new BranchIndex();
+  state: WindowState = INITIAL_STATE;
+  /** Each window opened by this package, with what stood before it. */
+  readonly openings: Opening[] = [];
+  /** Successful note writes that a fence let through, by the fence's request. */
+  readonly writesUnderFence = new Map<string, number>();
+  /** Control messages that reached the branch, as `window kind`. */
+  readonly delivered: string[] = [];
+  /** Tools that ran under a fence and were no own note write. */
+  ranUnderFence = 0;
+  #cursor: FactCursor = CURSOR_AT_START;
+  #queue: { kind: "reminder" | "fallback"; windowId: string; requestId: string; hard: number | undefined }[] = [];
+  #n = 0;
+
+  refresh(): void {
+    if (this.branch.catchUp(this.log) === "rebuilt") {
+      this.state = INITIAL_STATE;
+      this.#cursor = CURSOR_AT_START;
+    }
+    const { facts, cursor } = factsSince(this.branch, this.#cursor);
+    for (const fact of facts) this.state = step(this.state, fact).state;
+    this.#cursor = cursor;
+  }
+
+  tell(event: LiveEvent): Effect | undefined {
+    this.refresh();
+    const { state, effects } = step(this.state, event);
+    this.state = state;
+    if (effects.length > 1) throw new Error("more than one effect");
+    return effects[0];
+  }
+
+  play(move: Move): void {
+    this.refresh();
+    switch (move) {
+      case "user":
+        this.log.user(`message ${++this.#n}`);
+        break;
+      case "answer":
+      case "failed_answer":
+        this.#request();
+        this.#answer(move === "answer" ? 1_000 : undefined);
+        break;
+      case "tool_turn":
+        return this.#turn([["read"]]);
+      case "note_turn":
+        return this.#turn([["notes_write_file", true]]);
+      case "failed_note_turn":
+        return this.#turn([["notes_write_file", false]]);
+      case "two_notes_turn":
+        return this.#turn([["notes_write_file", true], ["notes_append_to_file", true], ["read"]]);
+      case "foreign_note_turn":
+        return this.#turn([["notes_write_file", true, "other"]]);
+      case "new_context_turn":
+        return this.#turn([["new_context"]]);
+      case "mixed_turn":
+        return this.#turn([["read"], ["new_context"], ["read"], ["new_context"]]);
+      case "budget_reminder":
+        return this.#budget("reminder", undefined);
+      case "budget_fallback":
+        return this.#budget("fallback", undefined);
+      case "budget_hard":
+        return this.#budget("ok", 50_000);
+      case "queue_cleared":
+        this.#queue = [];
+        break;
+      case "settled":
+        this.#deliver();
+        this.tell({ type: "settled" });
+        break;
+      case "threshold":
+      case "overflow":
+        return this.#hostCompaction(move);
+      case "overflow_settled":
+        return this.#overflowSettled();
+      case "manual_saved":
+      case "manual_refused":
+      case "manual_failed_later":
+        return this.#manual(move);
+      case "foreign_compaction":
+        this.log.compaction(`summary ${++this.#n}`);
+        break;
+      case "restart":
+        this.state = INITIAL_STATE;
+        this.#cursor = CURSOR_AT_START;
+        this.#queue = [];
+    }
+    this.refresh();
+  }
+
+  #deliver(): void {
+    for (const { kind, windowId, requestId, hard } of this.#queue.splice(0)) {
+      this.log.customMessage(controlType(kind), kind, {
+        kind,
+        windowId,
+        requestId,
+        ...(hard === undefined ? {} : { hardTriggerTokens: hard }),
+      });
+      const isCurrent = windowId === this.branch.current.id;
+      const repeats = this.delivered.includes(`${windowId} ${kind}`);
+      if (isCurrent && !repeats) this.delivered.push(`${windowId} ${kind}`);
+      this.refresh();
+    }
+  }
+
+  #request(): void {
+    this.#deliver();
+    this.tell({ type: "request_sent", delivered: [] });
+  }
+
+  #answer(tokens: number | undefined): void {
+    const usage = { input: tokens ?? 0, output: 0, totalTokens: tokens ?? 0 };
+    const stopReason = tokens === undefined ? "error" : "stop";
+    this.log.message({ role: "assistant", content: [text("answer")], stopReason, usage });
+    this.refresh();
+  }
+
+  /** A turn of calls `[tool, succeeds, whose]`, run one after the other, each asked for first. */
+  #turn(calls: readonly (readonly [string, boolean?, string?])[]): void {
+    this.#request();
+    const blocks = calls.map(([name]) => call(`c${++this.#n}`, name, { path: "a.md" }));
+    this.log.assistant(...blocks);
+    this.refresh();
+    blocks.forEach((block, i) => {
+      this.#run(block, calls[i] ?? ["read"]);
+    });
+    this.#deliver();
+  }
+
+  #run(
+    { id, name }: { id: string; name: string },
+    [, succeeds = true, whose = "own"]: readonly [string, boolean?, string?],
+  ): void {
+    const isWrite = name.startsWith("notes_");
+    const effect = this.tell({
+      type: "tool_called",
+      toolCallId: id,
+      ownNoteWrite: isWrite && whose === "own",
+      batchIsClosed: this.branch.batchIsClosed,
+    });
+    const fence = fenceOf(this.state);
+    if (effect?.type === "refuse_tool") return this.#result(id, name, true);
+    if (fence && !isWrite) this.ranUnderFence++;
+    if (name === "new_context") return this.#newContext(id);
+    if (!isWrite) return this.#result(id, name, false);
+    if (!succeeds) {
+      this.tell({ type: "tool_failed", toolCallId: id });
+      return this.#result(id, name, true);
+    }
+    const saved = this.tell({ type: "note_saved", toolCallId: id });
+    if (fence && saved)
+      this.writesUnderFence.set(fence.requestId, (this.writesUnderFence.get(fence.requestId) ?? 0) + 1);
+    if (saved?.type === "mark_checkpoint") this.log.custom(CHECKPOINT_ENTRY, { requestId: saved.requestId });
+    this.#result(id, name, false, saved?.type === "open_window" ? this.#opening(saved.cause) : undefined);
+  }
+
+  #newContext(id: string): void {
+    const effect = this.tell({ type: "new_context_called", batchIsClosed: this.branch.batchIsClosed });
+    this.#result(
+      id,
+      "new_context",
+      effect?.type === "refuse_new_context",
+      effect?.type === "open_window" ? this.#opening("new_context") : {},
+    );
+  }
+
+  #opening(cause: OpenerCause): unknown {
+    this.openings.push({ cause, fenced: fenceOf(this.state) !== undefined, hadWork: this.state.log.hasWork });
+    return openerDetails(this.branch.current.number + 1, cause);
+  }
+
+  #result(toolCallId: string, toolName: string, isError: boolean, details: unknown = {}): void {
+    this.log.message({ role: "toolResult", toolCallId, toolName, content: [text("result")], details, isError });
+    this.refresh();
+  }
+
+  #budget(level: BudgetLevel, hardTriggerTokens: number | undefined): void {
+    const effect = this.tell({ type: "budget_checked", level, hardTriggerTokens, via: "steer" });
+    if (effect?.type !== "send_control") return;
+    const requestId = `r${++this.#n}`;
+    this.#queue.push({
+      kind: effect.kind,
+      windowId: this.branch.current.id,
+      requestId,
+      hard: effect.hardTriggerTokens,
+    });
+  }
+
+  #compactionEvent(reason: "manual" | "threshold" | "overflow"): LiveEvent {
+    const requestId = `m${++this.#n}`;
+    return {
+      type: "compaction_started",
+      reason,
+      unconsolidatedWindows: unconsolidated(this.branch).windows,
+      requestId,
+    };
+  }
+
+  #hostCompaction(reason: "threshold" | "overflow"): void {
+    this.#compact(this.tell(this.#compactionEvent(reason)));
+  }
+
+  #compact(effect: Effect | undefined): void {
+    if (effect?.type === "open_window") {
+      this.log.compaction(`opens ${++this.#n}`, this.#opening(effect.cause));
+    } else if (effect?.type === "consolidate") {
+      const { id } = this.branch.current;
+      this.log.compaction(`repeats ${++this.#n}`, { consolidates: id, bootstrap: "b", bootstrapTimestamp: 1 });
+    }
+    this.refresh();
+  }
+
+  #overflowSettled(): void {
+    if (this.tell({ type: "overflow_settled" })?.type !== "open_window") return;
+    const number = this.branch.current.number + 1;
+    this.#opening("overflow");
+    this.log.openingMessage(number);
+    this.refresh();
+  }
+
+  #manual(move: "manual_saved" | "manual_refused" | "manual_failed_later"): void {
+    const effect = this.tell(this.#compactionEvent("manual"));
+    if (effect?.type !== "run_checkpoint") return this.#compact(effect);
+    const { requestId } = effect;
+    const before = this.branch.current.number;
+    const details = { kind: "manual_checkpoint", windowId: this.branch.current.id, requestId };
+    this.log.customMessage(controlType("manual_checkpoint"), "please", details);
+    this.tell({ type: "request_sent", delivered: [requestId] });
+    this.#turn(move === "manual_refused" ? [["read"]] : [["notes_write_file", true]]);
+    const isSaved = this.state.live.manual?.phase === "saved" || this.branch.current.number > before;
+    this.tell({ type: isSaved ? "manual_compacting" : "manual_ended" });
+    if (!isSaved) {
+      this.log.custom(CANCELLED_ENTRY, { requestId });
+    } else if (this.branch.current.number === before && move === "manual_saved") {
+      this.log.compaction(`manual ${++this.#n}`, this.#opening("manual_compact"));
+    }
+    this.refresh();
+    this.tell({ type: "manual_ended" });
+  }
+}
