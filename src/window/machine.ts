@@ -5,33 +5,7 @@ import type { BranchIndex } from "../log/branch.ts";
 import type { OpenerCause } from "../log/marks.ts";
 import type { BudgetLevel } from "./budget.ts";
 import { CURSOR_AT_START, factsSince, type LogFact } from "./facts.ts";
-
-/** From the moment its message is on the branch until its checkpoint is saved. */
-export interface Fence {
-  readonly kind: "fallback" | "manual_checkpoint";
-  readonly requestId: string;
-}
-
-/** What the branch says. */
-export interface LogState {
-  readonly number: number;
-  readonly cause: OpenerCause | undefined;
-  /** The window holds something besides its bootstrap, control messages and calls of new_context. */
-  readonly hasWork: boolean;
-  /** A response of this window did not fail. */
-  readonly answered: boolean;
-  /** A response of this window reported its usage, so the host's figure is this window's. */
-  readonly usageKnown: boolean;
-  /** The call of the latest own note write, when it failed in this window. */
-  readonly failedWrite: { readonly toolCallId: string | undefined } | undefined;
-  readonly reminded: boolean;
-  readonly fallbackGiven: boolean;
-  readonly fence: Fence | undefined;
-  /** A checkpoint saved for a manual compaction that has not used it yet. */
-  readonly checkpoint: string | undefined;
-  /** The hard trigger's value that has fired and not been undercut since; survives windows. */
-  readonly hardFiredAt: number | undefined;
-}
+import { type Fence, foldLog, INITIAL_LOG, type LogState } from "./log-state.ts";
 
 /** A manual compaction that waits for its checkpoint. */
 export interface Manual {
@@ -123,20 +97,6 @@ export interface Step {
   readonly effects: readonly Effect[];
 }
 
-export const INITIAL_LOG: LogState = {
-  number: 1,
-  cause: undefined,
-  hasWork: false,
-  answered: false,
-  usageKnown: false,
-  failedWrite: undefined,
-  reminded: false,
-  fallbackGiven: false,
-  fence: undefined,
-  checkpoint: undefined,
-  hardFiredAt: undefined,
-};
-
 export const INITIAL_LIVE: LiveState = {
   requestSent: false,
   claim: undefined,
@@ -147,9 +107,6 @@ export const INITIAL_LIVE: LiveState = {
 
 export const INITIAL_STATE: WindowState = { log: INITIAL_LOG, live: INITIAL_LIVE };
 
-/** The hard trigger fires again only after use fell below this share of it. */
-const HARD_REARM_SHARE = 0.9;
-
 /** The fence in force: the log's, or that of a manual compaction whose turn the host does not write down. */
 export function fenceOf({ log, live }: WindowState): Fence | undefined {
   if (log.fence) return log.fence;
@@ -157,64 +114,6 @@ export function fenceOf({ log, live }: WindowState): Fence | undefined {
   return manual?.phase === "awaiting" && manual.delivered
     ? { kind: "manual_checkpoint", requestId: manual.requestId }
     : undefined;
-}
-
-// --- facts of the log ---
-
-function onControl(log: LogState, fact: LogFact & { type: "control_arrived" }): LogState {
-  switch (fact.kind) {
-    case "reminder":
-      return { ...log, reminded: true };
-    case "fallback": {
-      // Once per window: a second one of the same window is only repeated words.
-      if (log.fallbackGiven) return log;
-      const fence: Fence = { kind: "fallback", requestId: fact.requestId };
-      return { ...log, fallbackGiven: true, fence, hardFiredAt: fact.hardTriggerTokens ?? log.hardFiredAt };
-    }
-    case "manual_checkpoint":
-      if (log.fence?.kind === "fallback") return log;
-      return { ...log, fence: { kind: "manual_checkpoint", requestId: fact.requestId }, checkpoint: undefined };
-    case "continuation":
-      return log;
-  }
-}
-
-function onAnswer(log: LogState, fact: LogFact & { type: "model_answered" }): LogState {
-  if (fact.failed) return log;
-  const { usedTokens } = fact;
-  const isBelow =
-    usedTokens !== undefined && log.hardFiredAt !== undefined && usedTokens < log.hardFiredAt * HARD_REARM_SHARE;
-  return {
-    ...log,
-    answered: true,
-    usageKnown: log.usageKnown || usedTokens !== undefined,
-    hardFiredAt: isBelow ? undefined : log.hardFiredAt,
-  };
-}
-
-function foldLog(log: LogState, fact: LogFact): LogState {
-  switch (fact.type) {
-    case "window_opened":
-      return { ...INITIAL_LOG, number: fact.number, cause: fact.cause, hardFiredAt: log.hardFiredAt };
-    case "control_arrived":
-      return onControl(log, fact);
-    case "control_cancelled":
-      return log.fence?.requestId === fact.requestId ? { ...log, fence: undefined } : log;
-    case "checkpoint_saved":
-      return {
-        ...log,
-        fence: log.fence?.requestId === fact.requestId ? undefined : log.fence,
-        checkpoint: fact.requestId,
-      };
-    case "user_spoke":
-      return { ...log, checkpoint: undefined };
-    case "worked":
-      return { ...log, hasWork: true };
-    case "model_answered":
-      return onAnswer(log, fact);
-    case "note_write_ended":
-      return { ...log, failedWrite: fact.saved ? undefined : { toolCallId: fact.toolCallId } };
-  }
 }
 
 /** What a fact of the log settles for this process. */
@@ -236,8 +135,6 @@ function foldLive(live: LiveState, fact: LogFact): LiveState {
       return live;
   }
 }
-
-// --- what happens beside it ---
 
 type Live<T extends LiveEvent["type"]> = Extract<LiveEvent, { type: T }>;
 

@@ -3,38 +3,29 @@
 import { randomUUID } from "node:crypto";
 import { TokenBudgetError } from "../errors.ts";
 import type { CompactionAnswer, HostMessage, ToolResultEvent } from "../host/api.ts";
-import {
-  blocksOf,
-  type EntrySource,
-  isImageBlock,
-  isTextBlock,
-  isToolCallBlock,
-  type LogMessage,
-} from "../host/entries.ts";
+import { blocksOf, type EntrySource, isToolCallBlock, type LogMessage } from "../host/entries.ts";
 import { type Compaction, waitForEntry } from "../host/host.ts";
 import type { BranchIndex } from "../log/branch.ts";
 import {
   CANCELLED_ENTRY,
   CHECKPOINT_ENTRY,
-  type ControlDetails,
   controlOf,
-  controlType,
   isNoteWriteTool,
   type OpenerCause,
   type OpenerDetails,
 } from "../log/marks.ts";
 import * as prompts from "../prompts.ts";
-import { type NotesIndex, recentItems } from "./bootstrap.ts";
-import { type BudgetSettings, budgetLevel, type HostFigures, thresholds } from "./budget.ts";
+import type { NotesIndex } from "./bootstrap.ts";
+import { controlMessage, reminderFacts } from "./controls.ts";
 import { unconsolidated } from "./facts.ts";
 import { LiveWindow } from "./live.ts";
-import type { Delivery, Effect, ToolRefusal, WindowState } from "./machine.ts";
+import type { Delivery, ToolRefusal, WindowState } from "./machine.ts";
 import { type ControlTurn, runControlTurn } from "./manual.ts";
 import { consolidation, openerDetails, openingCompaction, openingMessage } from "./openings.ts";
-import { usedTokens } from "./phase.ts";
 import { newestIsMissing, projectRequest, type SentIds } from "./projection.ts";
+import { BudgetWatch, type BudgetWatchParts } from "./watch.ts";
 
-export interface WindowShellParts {
+export interface WindowShellParts extends Omit<BudgetWatchParts, "send"> {
   readonly source: EntrySource;
   readonly agent: string;
   readonly runId: string;
@@ -44,12 +35,6 @@ export interface WindowShellParts {
   readonly ownNotes: () => NotesIndex;
   /** Whether a path is one of the agent's own notes. */
   readonly isOwnNote: (path: unknown) => boolean;
-  /** Whether this session has a tool that could save a checkpoint; without one it is never fenced. */
-  readonly canCheckpoint: () => boolean;
-  readonly settings: () => BudgetSettings;
-  /** What the host keeps free, in tokens. */
-  readonly reserveTokens: number;
-  readonly figures: () => HostFigures | undefined;
   /** Hands a message to the host; `turn` starts a run, `quiet` only writes it down. */
   readonly send: (message: HostMessage, delivery: Delivery | "turn" | "quiet") => void;
   /** Writes a data entry on the log. */
@@ -71,28 +56,15 @@ export interface SavedCheckpoint {
 /** How the host runs a control turn that `start` sets off. */
 export type StartControlTurn = (start: () => void) => Omit<ControlTurn, "runSignal">;
 
-const CODE_UNITS_PER_TOKEN = 4;
-const TOKENS_PER_IMAGE = 1_200;
-
 /** Windows and messages that the host may still hold of closed windows before they are dropped at a settled boundary. */
 const UNCONSOLIDATED_WINDOWS_MAX = 2;
 const UNCONSOLIDATED_MESSAGES_MAX = 5_000;
 
-function estimatedTokens(content: unknown): number {
-  let tokens = 0;
-  for (const block of blocksOf(content)) {
-    if (isTextBlock(block)) tokens += block.text.length / CODE_UNITS_PER_TOKEN;
-    else if (isImageBlock(block)) tokens += TOKENS_PER_IMAGE;
-  }
-  return Math.ceil(tokens);
-}
-
 export class WindowShell {
   readonly #parts: WindowShellParts;
   readonly #live: LiveWindow;
+  readonly #watch: BudgetWatch;
   #sent: SentIds | undefined;
-  /** Results of the batch that runs now, by call: the host does not count them before they are written. */
-  #unseen = new Map<string, number>();
   #runSignal: AbortSignal | undefined;
   #consolidating = false;
   #compacting = false;
@@ -100,6 +72,7 @@ export class WindowShell {
   constructor(parts: WindowShellParts) {
     this.#parts = parts;
     this.#live = new LiveWindow(parts.source);
+    this.#watch = new BudgetWatch(this.#live, parts);
   }
 
   get branch(): BranchIndex {
@@ -118,7 +91,7 @@ export class WindowShell {
 
   /** Tokens used in this window; null when nobody knows. */
   used(): number | null {
-    return usedTokens(this.#parts.figures(), this.state, () => this.#estimate());
+    return this.#watch.used();
   }
 
   // --- requests ---
@@ -126,7 +99,7 @@ export class WindowShell {
   /** The messages of the request that is about to go out. */
   async request(messages: readonly LogMessage[], signal: AbortSignal | undefined): Promise<readonly LogMessage[]> {
     this.#runSignal = signal;
-    this.#unseen.clear();
+    this.#watch.requestSent();
     await waitForEntry(() => newestIsMissing(messages, this.branch));
     const { branch } = this;
     const identity = prompts.identityText(this.#identity(branch.current.id));
@@ -167,8 +140,8 @@ export class WindowShell {
     if (isError) this.#live.tell({ type: "tool_failed", toolCallId });
     // The result that opens a window is not on the branch yet, but the window it was measured in is over.
     if ((details as { opens?: unknown } | null | undefined)?.opens !== undefined) return;
-    this.#unseen.set(toolCallId, estimatedTokens(content));
-    this.#checkBudget("steer");
+    this.#watch.resultArrived(toolCallId, content);
+    this.#watch.check("steer");
   }
 
   /** A note was saved. Under a fence it may be the checkpoint, if it reads back as written. */
@@ -215,13 +188,13 @@ export class WindowShell {
       this.#parts.send(openingMessage(this.#details("overflow")), "turn");
       return true;
     }
-    this.#checkBudget("nextTurn");
+    this.#watch.check("nextTurn");
     return false;
   }
 
   /** The budget may have changed outside a run: another model was selected. */
   budgetChanged(): void {
-    this.#checkBudget("nextTurn");
+    this.#watch.check("nextTurn");
   }
 
   /** Whether the newest response of the current window is an overflow that nothing has answered. */
@@ -251,7 +224,7 @@ export class WindowShell {
         return this.#manualCompaction(compaction, effect.requestId, controlTurn);
       default:
         // In a run the next tool result steers the fallback; outside one it rides along with the next prompt.
-        if (reason === "threshold" && !compaction.inRun) this.#checkBudget("nextTurn");
+        if (reason === "threshold" && !compaction.inRun) this.#watch.check("nextTurn");
         return { cancel: true };
     }
   }
@@ -320,8 +293,9 @@ export class WindowShell {
   ): Promise<boolean> {
     this.#runSignal = undefined;
     const before = this.branch.current.number;
-    const facts = { ...this.#reminderFacts(), instructions: instructions?.trim() || undefined };
-    const message = this.#control("manual_checkpoint", requestId, prompts.manualCheckpointText(facts));
+    const facts = { ...reminderFacts(this.branch), instructions: instructions?.trim() || undefined };
+    const details = { kind: "manual_checkpoint", requestId, windowId: this.branch.current.id } as const;
+    const message = controlMessage(details, prompts.manualCheckpointText(facts));
     const turn = controlTurn(() => this.#parts.send(message, "turn"));
     const outcome = await runControlTurn({ ...turn, runSignal: () => this.#runSignal }, signal);
     const { live } = this.state;
@@ -341,70 +315,11 @@ export class WindowShell {
     return consolidation(this.branch, tokensBefore, Date.now());
   }
 
-  #checkBudget(via: Delivery): void {
-    const host = this.#parts.figures();
-    if (!host || !this.#parts.canCheckpoint()) return;
-    const settings = this.#parts.settings();
-    const known = this.used();
-    const used = known === null ? null : known + this.#unseenTokens();
-    const { hardRolloverUsedTokens: hard } = settings;
-    const effect = this.#live.tell({
-      type: "budget_checked",
-      level: budgetLevel(used, host.contextWindow, thresholds(host.contextWindow, this.#parts.reserveTokens, settings)),
-      hardTriggerTokens: hard > 0 && used !== null && used >= hard ? hard : undefined,
-      via,
-    });
-    if (effect?.type === "send_control")
-      this.#sendControl(effect, used === null ? undefined : host.contextWindow - used);
-  }
-
-  #sendControl(effect: Effect & { type: "send_control" }, remainingTokens: number | undefined): void {
-    const { kind, via, hardTriggerTokens } = effect;
-    const facts = { ...this.#reminderFacts(), remainingTokens };
-    const text = kind === "reminder" ? prompts.reminderText(facts) : prompts.fallbackText(facts);
-    this.#parts.send(this.#control(kind, randomUUID(), text, hardTriggerTokens), via);
-  }
-
-  /** What the host has not counted yet: results of this batch that are not on the branch. */
-  #unseenTokens(): number {
-    const { rows } = this.branch;
-    for (let i = rows.length - 1; i >= 0 && rows[i]?.head.role === "tool"; i--)
-      this.#unseen.delete(rows[i]?.head.toolCallId ?? "");
-    let tokens = 0;
-    for (const one of this.#unseen.values()) tokens += one;
-    return tokens;
-  }
-
-  /** For providers that report no usage: the bootstrap and everything since. */
-  #estimate(): number {
-    const { rows, current } = this.branch;
-    const { opener } = current;
-    let tokens = opener && "details" in opener ? opener.details.bootstrap.length / CODE_UNITS_PER_TOKEN : 0;
-    for (let i = current.firstRow; i < rows.length; i++) {
-      const entry = rows[i]?.entry;
-      if (entry) tokens += this.branch.text(entry).points.text.length / CODE_UNITS_PER_TOKEN;
-    }
-    return Math.ceil(tokens);
-  }
-
-  #reminderFacts(): prompts.ReminderFacts {
-    return { windowId: this.branch.current.id, remainingTokens: undefined, items: recentItems(this.branch) };
-  }
-
-  #control(kind: ControlDetails["kind"], requestId: string, content: string, hardTriggerTokens?: number): HostMessage {
-    const details: ControlDetails = {
-      kind,
-      requestId,
-      windowId: this.branch.current.id,
-      ...(hardTriggerTokens === undefined ? {} : { hardTriggerTokens }),
-    };
-    return { customType: controlType(kind), content, display: false, details };
-  }
-
   /** Says that the work goes on after a change that interrupted it. */
   continueRun(): void {
     const { id } = this.branch.current;
-    this.#parts.send(this.#control("continuation", randomUUID(), prompts.continuationText(id)), "turn");
+    const details = { kind: "continuation", requestId: randomUUID(), windowId: id } as const;
+    this.#parts.send(controlMessage(details, prompts.continuationText(id)), "turn");
   }
 
   #refusalReason(because: ToolRefusal, tool: string): string {

@@ -1,0 +1,104 @@
+// The durable half of the window machine: what a branch says of its current window, as a fold of the log's facts. Pure.
+import type { OpenerCause } from "../log/marks.ts";
+import type { LogFact } from "./facts.ts";
+
+/** From the moment its message is on the branch until its checkpoint is saved. */
+export interface Fence {
+  readonly kind: "fallback" | "manual_checkpoint";
+  readonly requestId: string;
+}
+
+/** What the branch says. */
+export interface LogState {
+  readonly number: number;
+  readonly cause: OpenerCause | undefined;
+  /** The window holds something besides its bootstrap, control messages and calls of new_context. */
+  readonly hasWork: boolean;
+  /** A response of this window did not fail. */
+  readonly answered: boolean;
+  /** A response of this window reported its usage, so the host's figure is this window's. */
+  readonly usageKnown: boolean;
+  /** The call of the latest own note write, when it failed in this window. */
+  readonly failedWrite: { readonly toolCallId: string | undefined } | undefined;
+  readonly reminded: boolean;
+  readonly fallbackGiven: boolean;
+  readonly fence: Fence | undefined;
+  /** A checkpoint saved for a manual compaction that has not used it yet. */
+  readonly checkpoint: string | undefined;
+  /** The hard trigger's value that has fired and not been undercut since; survives windows. */
+  readonly hardFiredAt: number | undefined;
+}
+
+export const INITIAL_LOG: LogState = {
+  number: 1,
+  cause: undefined,
+  hasWork: false,
+  answered: false,
+  usageKnown: false,
+  failedWrite: undefined,
+  reminded: false,
+  fallbackGiven: false,
+  fence: undefined,
+  checkpoint: undefined,
+  hardFiredAt: undefined,
+};
+
+/** The hard trigger fires again only after use fell below this share of it. */
+const HARD_REARM_SHARE = 0.9;
+
+function onControl(log: LogState, fact: LogFact & { type: "control_arrived" }): LogState {
+  switch (fact.kind) {
+    case "reminder":
+      return { ...log, reminded: true };
+    case "fallback": {
+      // Once per window: a second one of the same window is only repeated words.
+      if (log.fallbackGiven) return log;
+      const fence: Fence = { kind: "fallback", requestId: fact.requestId };
+      return { ...log, fallbackGiven: true, fence, hardFiredAt: fact.hardTriggerTokens ?? log.hardFiredAt };
+    }
+    case "manual_checkpoint":
+      if (log.fence?.kind === "fallback") return log;
+      return { ...log, fence: { kind: "manual_checkpoint", requestId: fact.requestId }, checkpoint: undefined };
+    case "continuation":
+      return log;
+  }
+}
+
+function onAnswer(log: LogState, fact: LogFact & { type: "model_answered" }): LogState {
+  if (fact.failed) return log;
+  const { usedTokens } = fact;
+  const isBelow =
+    usedTokens !== undefined && log.hardFiredAt !== undefined && usedTokens < log.hardFiredAt * HARD_REARM_SHARE;
+  return {
+    ...log,
+    answered: true,
+    usageKnown: log.usageKnown || usedTokens !== undefined,
+    hardFiredAt: isBelow ? undefined : log.hardFiredAt,
+  };
+}
+
+/** One more fact of the log. */
+export function foldLog(log: LogState, fact: LogFact): LogState {
+  switch (fact.type) {
+    case "window_opened":
+      return { ...INITIAL_LOG, number: fact.number, cause: fact.cause, hardFiredAt: log.hardFiredAt };
+    case "control_arrived":
+      return onControl(log, fact);
+    case "control_cancelled":
+      return log.fence?.requestId === fact.requestId ? { ...log, fence: undefined } : log;
+    case "checkpoint_saved":
+      return {
+        ...log,
+        fence: log.fence?.requestId === fact.requestId ? undefined : log.fence,
+        checkpoint: fact.requestId,
+      };
+    case "user_spoke":
+      return { ...log, checkpoint: undefined };
+    case "worked":
+      return { ...log, hasWork: true };
+    case "model_answered":
+      return onAnswer(log, fact);
+    case "note_write_ended":
+      return { ...log, failedWrite: fact.saved ? undefined : { toolCallId: fact.toolCallId } };
+  }
+}
