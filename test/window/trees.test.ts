@@ -10,7 +10,8 @@ import type { EntrySource, LogEntry } from "../../src/host/entries.ts";
 import { BranchIndex } from "../../src/log/branch.ts";
 import { CANCELLED_ENTRY, CHECKPOINT_ENTRY, controlType, WINDOW_MESSAGE } from "../../src/log/marks.ts";
 import { LiveWindow } from "../../src/window/live.ts";
-import { fenceOf, type LogState, replay } from "../../src/window/machine.ts";
+import type { LogState } from "../../src/window/log-state.ts";
+import { fenceOf, replay } from "../../src/window/machine.ts";
 import { call, openerDetails, text } from "../log/branches.ts";
 
 let folder = "";
