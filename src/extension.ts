@@ -118,14 +118,17 @@ function controlTurn(host: Host, ctx: HostContext): StartControlTurn {
 function wireCompactions(host: Host, session: CurrentSession): void {
   let interrupted = false;
   host.onCompacting(async (compaction, ctx) => {
-    const { enabled, windows } = session.of(ctx);
+    const { enabled, windows, publish } = session.of(ctx);
     if (!enabled()) return undefined;
     interrupted = compaction.reason === "manual" && compaction.inRun;
-    return windows.compaction(compaction, controlTurn(host, ctx));
+    const answer = await windows.compaction(compaction, controlTurn(host, ctx));
+    publish();
+    return answer;
   });
   host.on("session_compact", (_event, ctx) => {
-    const { windows, coordination } = session.of(ctx);
+    const { windows, coordination, publish } = session.of(ctx);
     windows.compactionEnded();
+    publish();
     // A manual compaction that stopped a running turn lets the work go on, unless somebody else will.
     if (interrupted && coordination.owner === undefined) host.whenIdle(ctx, () => windows.continueRun());
     interrupted = false;
@@ -165,10 +168,12 @@ function wireBoundary(host: Host, session: CurrentSession): void {
   let consolidating: Promise<void> | undefined;
   host.onSettled(
     async (settled, ctx) => {
-      const { windows, enabled } = session.of(ctx);
+      const { windows, enabled, publish } = session.of(ctx);
       if (!enabled()) return;
       const overflowed = !settled.aborted && isOverflow(windows.newestResponse());
-      if (windows.settled(overflowed)) {
+      const started = windows.settled(overflowed);
+      publish();
+      if (started) {
         // Some hosts end the process behind this handler: what was started is waited for where it runs already.
         if (hasStarted(ctx)) await host.turnEnd(ctx);
         return;

@@ -36,6 +36,8 @@ export interface SessionParts {
   settings(): Settings;
   retry(): RetrySettings;
   phase(): Phase;
+  /** Tells other extensions of the session where its window stands. */
+  publish(): void;
   itemSource(agentName: string | undefined): ItemSource;
   notesOf(agent: string): NotesStore;
   contextToolParts(): ContextToolParts;
@@ -120,6 +122,7 @@ export function openSession(host: Host, started: HostContext, { agentDir, env }:
     settings,
     reserveTokens: loaded.reserveTokens,
     figures: () => ctx.getContextUsage(),
+    continues: () => coordination.owner === undefined,
     send: (message, delivery) => host.send(message, delivery),
     mark: (customType, data) => host.mark(customType, data),
   });
@@ -144,6 +147,7 @@ export function openSession(host: Host, started: HostContext, { agentDir, env }:
     settings,
     retry: () => loaded.retry,
     phase,
+    publish,
     itemSource: (agentName) => {
       const address = resolveAddress(agent, agentName);
       if (address !== agent) throw unknownAgent(address);

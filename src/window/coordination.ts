@@ -112,7 +112,11 @@ export class Coordination {
       accepted: isFree,
       ...(isFree ? {} : { reason: `the continuation is held by ${this.#owner}` }),
     };
-    claim.respond?.(result);
+    try {
+      claim.respond?.(result);
+    } catch {
+      // The claimant's own fault; the result stands on the bus as well.
+    }
     this.#bus.emit(COORDINATION_CHANNELS.claimResult, result);
     return changed;
   }

@@ -158,9 +158,10 @@ function onToolCalled(state: WindowState, event: Live<"tool_called">): Step {
 function onNoteSaved(state: WindowState, event: Live<"note_saved">): Step {
   const fence = fenceOf(state);
   if (!fence || state.live.claim !== event.toolCallId) return stay(state);
-  if (fence.kind === "fallback") return stay(state, { type: "open_window", cause: "checkpoint" });
   const { manual } = state.live;
-  const saved = manual?.requestId === fence.requestId ? { manual: { ...manual, phase: "saved" } as const } : {};
+  const answersManual = manual && (fence.kind === "fallback" || manual.requestId === fence.requestId);
+  const saved = answersManual ? { manual: { ...manual, phase: "saved" } as const } : {};
+  if (fence.kind === "fallback") return live(state, saved, { type: "open_window", cause: "checkpoint" });
   return live(state, saved, { type: "mark_checkpoint", requestId: fence.requestId });
 }
 

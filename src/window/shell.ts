@@ -37,6 +37,8 @@ export interface WindowShellParts extends Omit<BudgetWatchParts, "send"> {
   readonly isOwnNote: (path: unknown) => boolean;
   /** Hands a message to the host; `turn` starts a run, `quiet` only writes it down. */
   readonly send: (message: HostMessage, delivery: Delivery | "turn" | "quiet") => void;
+  /** Whether this package goes on after a window change; otherwise the continuation is somebody else's. */
+  readonly continues: () => boolean;
   /** Writes a data entry on the log. */
   readonly mark: (customType: string, data: unknown) => void;
 }
@@ -49,7 +51,7 @@ export type NewContext =
 /** What a note write that answers a fence adds to its result. */
 export interface SavedCheckpoint {
   readonly details?: OpenerDetails;
-  /** The run ends with it: the compaction that asked for it goes on. */
+  /** The run ends with it: the compaction that asked for it goes on, or the owner of the continuation does. */
   readonly terminate?: true;
 }
 
@@ -151,13 +153,18 @@ export class WindowShell {
     const effect = this.#live.tell({ type: "note_saved", toolCallId });
     switch (effect?.type) {
       case "open_window":
-        return { details: this.#details(effect.cause) };
+        return { details: this.#details(effect.cause), ...this.#endOfRun(!this.#parts.continues()) };
       case "mark_checkpoint":
         this.#parts.mark(CHECKPOINT_ENTRY, { requestId: effect.requestId });
-        return { terminate: true };
+        return this.#endOfRun(false);
       default:
         return {};
     }
+  }
+
+  /** The run ends with a checkpoint that a compaction waits for, and where somebody else goes on. */
+  #endOfRun(isOthers: boolean): SavedCheckpoint {
+    return isOthers || this.state.live.manual ? { terminate: true } : {};
   }
 
   /** What a call of new_context comes to. */
@@ -185,8 +192,9 @@ export class WindowShell {
   settled(overflowed: boolean): boolean {
     this.#live.tell({ type: "settled" });
     if (overflowed && this.#live.tell({ type: "overflow_settled" })?.type === "open_window") {
-      this.#parts.send(openingMessage(this.#details("overflow")), "turn");
-      return true;
+      const continues = this.#parts.continues();
+      this.#parts.send(openingMessage(this.#details("overflow")), continues ? "turn" : "quiet");
+      return continues;
     }
     this.#watch.check("nextTurn");
     return false;
@@ -253,6 +261,8 @@ export class WindowShell {
 
   /** Whether the host holds so much of closed windows that they should be dropped now. */
   needsConsolidation(): boolean {
+    // The end of a control turn is a settled boundary too, but its compaction is not over.
+    if (this.state.live.manual) return false;
     const { windows, messages } = unconsolidated(this.branch);
     return windows > 0 && (windows >= UNCONSOLIDATED_WINDOWS_MAX || messages >= UNCONSOLIDATED_MESSAGES_MAX);
   }
