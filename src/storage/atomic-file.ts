@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { codeOf, type DiskCalls, ensurePrivateDirectory, FILE_MODE, NODE_DISK, storageFailure } from "./disk.ts";
-import { isReclaimGuard, reclaimStaleLock } from "./lock-calls.ts";
+import { isLockName, reclaimStaleLock } from "./lock-calls.ts";
 
 type WriteAtomic = typeof import("write-file-atomic");
 
@@ -114,7 +114,7 @@ export function sweepLeftOvers(places: SweepPlaces, disk: DiskCalls = NODE_DISK)
   });
   eachIn(lockDirectory, (name, path) => {
     if ((ageMs(path) ?? 0) <= staleMs) return false;
-    if (!isReclaimGuard(name)) return reclaimStaleLock(disk, path, staleMs);
+    if (isLockName(name)) return reclaimStaleLock(disk, path, staleMs);
     disk.rmdirSync(path);
     return true;
   });

@@ -20,8 +20,12 @@ const TRIES = 3;
 
 const RECLAIM_SUFFIX = ".reclaim";
 
-export function isReclaimGuard(name: string): boolean {
-  return name.endsWith(RECLAIM_SUFFIX);
+/** Beside a lock while someone has waited long for it. */
+const WAITING_SUFFIX = ".waiting";
+
+/** Whether the name in a lock directory is that of a lock itself. */
+export function isLockName(name: string): boolean {
+  return !name.endsWith(RECLAIM_SUFFIX) && !name.endsWith(WAITING_SUFFIX);
 }
 
 function insist<T>(call: () => T): T {
@@ -86,6 +90,12 @@ export class LockCalls {
     this.#staleMs = staleMs;
   }
 
+  /** Whether someone holds the lock and keeps it fresh. One cheap look: a waiter asks often and mostly hears yes. */
+  looksHeld(path: string): boolean {
+    const stats = this.#disk.lstatSync(path, { throwIfNoEntry: false });
+    return stats !== undefined && stats.mtimeMs >= Date.now() - this.#staleMs;
+  }
+
   mkdir(path: string, done: Callback): void {
     const freshAtMs = Date.now();
     this.#call(done, () => {
@@ -131,6 +141,27 @@ export class LockCalls {
     const mark = this.#marks.get(path);
     this.#marks.delete(path);
     if (mark) removeDirectory(this.#disk, path, () => this.#isMarked(path, mark));
+  }
+
+  /** Asks whoever holds the lock to let others have it next. A request only: that it fails does not matter. */
+  askForTurn(path: string): void {
+    try {
+      this.#disk.mkdirSync(path + WAITING_SUFFIX, { mode: DIRECTORY_MODE });
+    } catch {
+      // Someone asked already, or the disk fails: the wait goes on either way.
+    }
+  }
+
+  /** Whether someone asked for the lock; the request is then taken away. */
+  takeRequest(path: string): boolean {
+    const marker = path + WAITING_SUFFIX;
+    try {
+      if (this.#disk.lstatSync(marker, { throwIfNoEntry: false }) === undefined) return false;
+      this.#disk.rmdirSync(marker);
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   /** Milliseconds since this process last made its lock fresh; undefined when the lock is not ours on the disk. */

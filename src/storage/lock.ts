@@ -14,6 +14,10 @@ export const LOCK_WAIT_MS = 20_000;
 
 /** A holder stops trusting its lock this share of the stale time before others may reclaim it. */
 const TRUST_SHARE = 0.8;
+/** Who has waited so long asks for a turn: a process that writes again and again would else keep the lock to itself. */
+const PATIENCE_MS = 250;
+/** A holder that is asked leaves the lock alone so long: every waiter looks at least once meanwhile. */
+const TURN_MS = 60;
 // Delays between tries grow and are random: at these values a full wait makes a few hundred tries.
 const FIRST_DELAY_MS = 2;
 const LONGEST_DELAY_MS = 50;
@@ -63,6 +67,8 @@ export class LockDirectory {
   readonly #disk: DiskCalls;
   readonly #calls: LockCalls;
   readonly #tails = new Map<string, Promise<void>>();
+  /** Until when (milliseconds since 1970) a lock is left to others, by its name. */
+  readonly #leftUntilMs = new Map<string, number>();
   #library: Promise<LockLibrary> | undefined;
 
   constructor(directory: string, options: LockOptions = {}) {
@@ -101,26 +107,37 @@ export class LockDirectory {
   }
 
   async #acquire(request: LockRequest, deadlineMs: number): Promise<Acquired> {
+    const path = join(this.directory, request.name);
+    await this.#leaveToOthers(request.name);
+    const impatientAtMs = Date.now() + PATIENCE_MS;
     for (let attempt = 0; ; attempt++) {
+      let cause: unknown;
       try {
-        ensurePrivateDirectory(this.#disk, this.directory);
-        return await this.#tryOnce(request);
+        if (!this.#calls.looksHeld(path)) return await this.#tryOnce(request, path);
       } catch (error) {
         const code = codeOf(error);
         if (code !== "ELOCKED" && !PASSING_CODES.has(code)) throw this.#unavailable(request, messageOf(error), error);
-        if (Date.now() >= deadlineMs) {
-          throw this.#unavailable(request, `another process held it for ${this.#waitMs / 1000} s`, error);
-        }
+        cause = error;
       }
+      if (Date.now() >= deadlineMs) {
+        throw this.#unavailable(request, `another process held it for ${this.#waitMs / 1000} s`, cause);
+      }
+      if (Date.now() >= impatientAtMs) this.#calls.askForTurn(path);
       await sleep(delayMs(attempt));
     }
   }
 
-  async #tryOnce(request: LockRequest): Promise<Acquired> {
+  async #leaveToOthers(name: string): Promise<void> {
+    const restMs = (this.#leftUntilMs.get(name) ?? 0) - Date.now();
+    this.#leftUntilMs.delete(name);
+    if (restMs > 0) await sleep(restMs);
+  }
+
+  async #tryOnce(request: LockRequest, path: string): Promise<Acquired> {
+    ensurePrivateDirectory(this.#disk, this.directory);
     // Imported with the first write: together with write-file-atomic it costs about 20 ms of start-up.
     this.#library ??= import("proper-lockfile").then((module) => module.default);
     const library = await this.#library;
-    const path = join(this.directory, request.name);
     let compromised = false;
     // The library keeps its locks by the first path: a name of its own keeps two holders in one process apart.
     const libraryRelease = await library.lock(join(path, randomUUID()), {
@@ -147,6 +164,7 @@ export class LockDirectory {
       } catch {
         // The work is done and its outcome known; a lock that could not be removed is reclaimed when it is stale.
       }
+      if (this.#calls.takeRequest(path)) this.#leftUntilMs.set(request.name, Date.now() + TURN_MS);
       // A compromised lock is forgotten by the library: then nobody else gives it back.
       if (compromised) this.#giveBack(path);
     };

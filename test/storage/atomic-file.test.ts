@@ -151,6 +151,7 @@ describe("a sweep", () => {
     lock("dead", 2 * STALE_MS);
     lock("dead.reclaim", 2 * STALE_MS);
     lock("other.reclaim", 2 * STALE_MS);
+    lock("other.waiting", 2 * STALE_MS);
     lock("live", 0);
     writeFileSync(join(directory, "note.md"), "");
     const { failed } = sweepLeftOvers(at);

@@ -60,6 +60,22 @@ describe("in one process", () => {
     expect(readdirSync(directory)).toEqual([]);
   });
 
+  test("who asked for a turn gets it before a holder that comes back at once", async () => {
+    const directory = temporaryDirectory();
+    const [busy, patient] = [new LockDirectory(directory), new LockDirectory(directory)];
+    const events: string[] = [];
+    await patient.withLock(request, () => undefined);
+    let waiting = Promise.resolve(0);
+    await busy.withLock(request, () => {
+      waiting = patient.withLock(request, () => events.push("patient"));
+      mkdirSync(join(directory, `${NAME}.waiting`));
+    });
+    await busy.withLock(request, () => events.push("busy"));
+    await waiting;
+    expect(events).toEqual(["patient", "busy"]);
+    expect(readdirSync(directory)).toEqual([]);
+  });
+
   test("different locks do not wait for each other", async () => {
     const locks = new LockDirectory(temporaryDirectory());
     const inner = locks.withLock(request, () => locks.withLock({ ...request, name: "other" }, () => "done"));
