@@ -1,0 +1,107 @@
+// The extension file that children of a root task load: generated text that imports this package by absolute path and
+// carries the task. A launcher refuses a child whose extension fails, so the text must never throw, only report.
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { TokenBudgetError } from "../errors.ts";
+import type { Membership } from "../host/copies.ts";
+import { AtomicFiles } from "../storage/atomic-file.ts";
+import { type DiskCalls, ensurePrivateDirectory, NODE_DISK, storageFailure } from "../storage/disk.ts";
+import { readPlainFile } from "../storage/plain-file.ts";
+import type { OwnPackage } from "./packages.ts";
+
+export const CHILD_ENTRY_FILE = "child-extension.ts";
+
+/** Left-overs of a killed process carry it. */
+const LOCK_NAME = "child-entry";
+
+/** The newest format this code writes; it stands in the first line. */
+const FORMAT = 1;
+const FIRST_LINE = /^\/\/ pi-token-budget child entry, format (\d+)\./;
+
+/** Text of the entry. It is plain JavaScript, so that every loader takes it, and imports nothing before it is called. */
+export function childEntryText(own: Pick<OwnPackage, "root" | "api">, task: Membership): string {
+  // JSON in a string, parsed: as a literal, a key like __proto__ would mean something else.
+  const taskText = JSON.stringify(JSON.stringify(task));
+  return `// pi-token-budget child entry, format ${FORMAT}. Generated for the children of one root task, and written anew when
+// that session starts: do not edit. Load it in each child (\`pi -e <this file>\`, or a launcher's list of extensions).
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const PACKAGE = ${JSON.stringify(own.root)};
+const API = ${JSON.stringify(pathToFileURL(own.api).href)};
+const TASK = JSON.parse(${taskText});
+
+// A child is refused when its extension throws: whatever is wrong is shown once and the child runs without.
+function report(pi, problem) {
+  const text = \`pi-token-budget: this child runs without its context windows and its task's notes: \${problem}\`;
+  try {
+    pi.on("session_start", (_event, ctx) => {
+      try {
+        if (ctx.hasUI) ctx.ui.notify(text, "warning");
+        else process.stderr.write(\`\${text}\\n\`);
+      } catch {}
+    });
+  } catch {}
+}
+
+export default async function childEntry(pi) {
+  try {
+    if (!existsSync(fileURLToPath(API))) {
+      const wayOut = "Start the root session again, which writes this file anew, or put the package back.";
+      report(pi, \`the package is no longer in \${PACKAGE}. \${wayOut}\`);
+      return;
+    }
+    const { createTokenBudgetExtension } = await import(API);
+    await createTokenBudgetExtension({ task: TASK })(pi);
+  } catch (error) {
+    report(pi, error instanceof Error ? error.message : String(error));
+  }
+}
+`;
+}
+
+export interface ChildEntryPlace {
+  /** Absolute path of the task's directory. */
+  readonly directory: string;
+  /** On the same file system; default: a folder of the task's directory. */
+  readonly temporaryDirectory?: string;
+  readonly disk?: DiskCalls;
+}
+
+/** Puts the entry in its place when another text, or none, is there. Answers its absolute path. */
+export async function writeChildEntry(
+  place: ChildEntryPlace,
+  own: Pick<OwnPackage, "root" | "api">,
+  task: Membership,
+): Promise<string> {
+  const { directory, disk = NODE_DISK } = place;
+  const path = join(directory, CHILD_ENTRY_FILE);
+  const shown = `The children's entry ${path}`;
+  const content = Buffer.from(childEntryText(own, task), "utf8");
+  if (isWritten(disk, path, shown, content)) return path;
+  try {
+    ensurePrivateDirectory(disk, directory);
+  } catch (error) {
+    throw storageFailure(error, { shown, doing: "written" });
+  }
+  const files = new AtomicFiles(place.temporaryDirectory ?? join(directory, "tmp"), disk);
+  await files.load();
+  // No lock: every process of the task writes the same text, whole, and a reader sees one or the other.
+  files.commit({ target: path, content, shown, lockName: LOCK_NAME, beforeRename: () => undefined });
+  return path;
+}
+
+/** A damaged text is one to be replaced: all of it is known here. One of a newer format is left to those who know it. */
+function isWritten(disk: DiskCalls, path: string, shown: string, content: Buffer): boolean {
+  const present = readPlainFile(disk, path, shown);
+  if (present === undefined) return false;
+  const format = Number(FIRST_LINE.exec(present.bytes.toString("utf8"))?.[1] ?? FORMAT);
+  if (format > FORMAT) {
+    throw new TokenBudgetError(
+      "newer_format",
+      `${shown} has format ${format}, and this version of pi-token-budget writes ${FORMAT}. ` +
+        "Update pi-token-budget; the file is left as it is.",
+    );
+  }
+  return present.bytes.equals(content);
+}
