@@ -1,7 +1,7 @@
 // `npm start` as a person runs it, and what its figures rest on.
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { isSummarizerRequest } from "../../fixtures/demo/narrator.ts";
+import { isSummarizerRequest } from "../../fixtures/demo/figures.ts";
 import { run } from "../../fixtures/pi/cli.ts";
 import { currentHostName, PACKAGE_DIR } from "../../fixtures/pi/hosts.ts";
 import { openPi } from "../../fixtures/pi/session.ts";
@@ -10,7 +10,7 @@ const START = join(PACKAGE_DIR, "fixtures/demo/start.mjs");
 const LIMIT_MS = 230_000;
 
 describe("the demonstration", () => {
-  it("goes through three windows without a summary and reads every item back", async () => {
+  it("goes through five windows without a summary and reads every item back", async () => {
     const args = [START, "--host", currentHostName(), "--json"];
     const {
       code,
@@ -29,11 +29,16 @@ describe("the demonstration", () => {
       "items_identical",
       "tokens_before",
       "tokens_after",
+      "reminders",
+      "fences",
+      "blocked_calls",
+      "checkpoints",
     ]);
-    expect(figures).toMatchObject({ host: currentHostName(), windows: 3, summary_calls: 0 });
+    expect(figures).toMatchObject({ host: currentHostName(), windows: 5, summary_calls: 0 });
+    expect(figures).toMatchObject({ reminders: 2, fences: 2, blocked_calls: 1, checkpoints: 2 });
     expect(figures.items_identical).toBe(figures.items_checked);
-    expect(figures.items_checked).toBeGreaterThan(950);
-    expect(figures.tokens_before).toBeGreaterThan(100_000);
+    expect(figures.items_checked).toBeGreaterThan(1_100);
+    expect(figures.tokens_before).toBeGreaterThan(80_000);
     expect(figures.tokens_after).toBeLessThan(6_000);
     expect(printed).toContain("四捨五入-🧾-4711");
   });
