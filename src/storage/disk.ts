@@ -17,6 +17,7 @@ export type DiskCalls = Pick<
   | "mkdirSync"
   | "openSync"
   | "readFileSync"
+  | "readSync"
   | "readdirSync"
   | "renameSync"
   | "rmdirSync"

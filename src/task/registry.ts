@@ -1,0 +1,146 @@
+// The registry of a root task on disk: read without a lock and checked whole, changed under one lock and replaced
+// atomically, and checked again before that. One that is damaged or breaks a rule is an error and stays as it is.
+import { dirname, join } from "node:path";
+import { TokenBudgetError } from "../errors.ts";
+import { AtomicFiles, type Sweep, sweepLeftOvers } from "../storage/atomic-file.ts";
+import { codeOf, type DiskCalls, ensurePrivateDirectory, NODE_DISK, storageFailure } from "../storage/disk.ts";
+import { LockDirectory } from "../storage/lock.ts";
+import { isRunning } from "../storage/processes.ts";
+import { readVersionedJson, type VersionedFile, writeVersionedJson } from "../storage/versioned-json.ts";
+import type { Category } from "./category.ts";
+import type { TaskContext } from "./context.ts";
+import { type TaskLayout, taskLayout } from "./layout.ts";
+import {
+  agentOf,
+  type Registration,
+  type Roster,
+  type RosterAgent,
+  rosterProblem,
+  type TaskFacts,
+  withCategory,
+  withEnded,
+  withSession,
+} from "./roster.ts";
+import { parseRoster, rosterFields } from "./roster-file.ts";
+
+const REGISTRY_FORMAT_VERSION = 1;
+const LOCK_NAME = "registry";
+const SHOWN = "The registry of this root task";
+
+export interface RegistryOptions {
+  readonly context: TaskContext;
+  readonly disk?: DiskCalls | undefined;
+  readonly staleLockMs?: number | undefined;
+  readonly lockWaitMs?: number | undefined;
+}
+
+export class Registry implements TaskFacts {
+  readonly context: TaskContext;
+  readonly layout: TaskLayout;
+  readonly #disk: DiskCalls;
+  readonly #source: VersionedFile;
+  readonly #locks: LockDirectory;
+  readonly #files: AtomicFiles;
+
+  constructor({ context, disk = NODE_DISK, staleLockMs: staleMs, lockWaitMs: waitMs }: RegistryOptions) {
+    this.context = context;
+    this.layout = taskLayout(context.storageRoot, context);
+    this.#disk = disk;
+    this.#source = { file: this.layout.registry, version: REGISTRY_FORMAT_VERSION, shown: SHOWN };
+    this.#locks = new LockDirectory(join(this.layout.meta, "locks"), { disk, staleMs, waitMs });
+    this.#files = new AtomicFiles(join(this.layout.meta, "tmp"), disk);
+  }
+
+  get rootSessionId(): string {
+    return this.context.rootSessionId;
+  }
+
+  notesOf(address: string): string {
+    return this.layout.notes(address);
+  }
+
+  historyOf(address: string): string {
+    return this.layout.history(address);
+  }
+
+  /** The agents, in the order of registration; none when nobody has registered yet. */
+  read(): Roster {
+    const fields = readVersionedJson(this.#source, this.#disk);
+    if (fields === undefined) return [];
+    const parsed = parseRoster(fields, this.context);
+    if (parsed.type === "roster") return parsed.roster;
+    const { file } = this.#source;
+    if (parsed.type === "damaged") {
+      const message = `${SHOWN} is damaged: in ${file}, ${parsed.problem}. It is left as it is: repair or remove it.`;
+      throw new TokenBudgetError("storage_failed", message);
+    }
+    throw this.#broken(parsed.problem);
+  }
+
+  /** Changes the agents under the lock; what `change` throws comes through and changes nothing. */
+  async update(change: (roster: Roster) => Roster): Promise<Roster> {
+    await this.#files.load();
+    return this.#locks.withLock({ name: LOCK_NAME, shown: SHOWN }, (held) => {
+      const before = this.read();
+      const after = change(before);
+      if (after === before) return before;
+      const problem = rosterProblem(after);
+      if (problem !== undefined) throw this.#broken(problem);
+      try {
+        ensurePrivateDirectory(this.#disk, dirname(this.#source.file));
+        const fields = rosterFields(after, this.context);
+        const write = { fields, lockName: LOCK_NAME, beforeRename: () => held.assertOwned() };
+        writeVersionedJson(this.#files, this.#source, write, this.#disk);
+      } catch (error) {
+        throw storageFailure(error, { shown: SHOWN, doing: "written" });
+      }
+      return after;
+    });
+  }
+
+  /** Registers a session, or brings its own entry up to date. */
+  async register(wanted: Registration): Promise<RosterAgent> {
+    const agent = agentOf(await this.update((roster) => withSession(roster, wanted, this)), wanted);
+    if (agent === undefined) throw new Error("a registered session is in the registry");
+    return agent;
+  }
+
+  /** Says that this process no longer runs the agent. */
+  async markEnded(address: string, pid: number): Promise<void> {
+    await this.update((roster) => withEnded(roster, address, pid));
+  }
+
+  /** A person's change of category; it moves everything below the agent too. */
+  async setCategory(address: string, category: Category): Promise<void> {
+    await this.update((roster) => withCategory(roster, address, category));
+  }
+
+  /** Whether the process of an agent still runs it. */
+  isRunning({ state }: RosterAgent): boolean {
+    return state.type === "running" && isRunning({ pid: state.pid, start: state.processStart }, this.#disk);
+  }
+
+  /** Whether there is something in the registry's place; never throws. */
+  exists(): boolean {
+    try {
+      this.#disk.lstatSync(this.#source.file);
+      return true;
+    } catch (error) {
+      return codeOf(error) !== "ENOENT" && codeOf(error) !== "ENOTDIR";
+    }
+  }
+
+  /** Removes what killed processes left beside the registry. To be called at start. */
+  sweep(): Sweep {
+    const { temporaryDirectory } = this.#files;
+    const { directory: lockDirectory, staleMs } = this.#locks;
+    return sweepLeftOvers({ temporaryDirectory, lockDirectory, staleMs }, this.#disk);
+  }
+
+  #broken(problem: string): TokenBudgetError {
+    return new TokenBudgetError(
+      "refused",
+      `${SHOWN} breaks a rule: ${problem} (${this.#source.file}). It is left as it is, and nothing of other agents is shown.`,
+    );
+  }
+}

@@ -1,0 +1,198 @@
+// What the registry of a root task says: its agents, the rules they keep, and how one is added. Pure: the registry
+// reads and writes it. Whatever breaks a rule is refused whole; nothing here repairs.
+import { isDeepStrictEqual } from "node:util";
+import { shownValue, TokenBudgetError } from "../errors.ts";
+import { isAddress, isBelow, ROOT_ADDRESS } from "./addresses.ts";
+import { type Categorized, type Category, categoryProblem, taskCategoryChoice } from "./category.ts";
+
+export type AgentState =
+  | { readonly type: "running"; readonly pid: number; readonly processStart: string | null }
+  | { readonly type: "ended" };
+
+export interface RosterAgent extends Categorized {
+  /** Null for the root. */
+  readonly parent: string | null;
+  readonly sessionKey: string;
+  readonly sessionId: string;
+  /** Null for a session in memory. */
+  readonly sessionFile: string | null;
+  /** Absolute. */
+  readonly notesRoot: string;
+  /** Absolute. */
+  readonly historyDir: string;
+  /** When it was registered, ISO 8601. */
+  readonly created: string;
+  readonly state: AgentState;
+}
+
+/** In the order of registration. */
+export type Roster = readonly RosterAgent[];
+
+/** Who a session says it is. */
+export interface SessionName {
+  readonly sessionKey: string;
+  readonly sessionId: string;
+  readonly sessionFile: string | null;
+}
+
+/** A session that wants to be an agent of the task. */
+export interface Registration extends SessionName {
+  readonly address: string;
+  /** Whether somebody chose that address; an automatic one gives way to the one the session has. */
+  readonly named: boolean;
+  /** Null for the root. */
+  readonly parent: string | null;
+  /** A child's category as its launcher declared it; for the root, the category it starts with. */
+  readonly declared: Category | undefined;
+  readonly created: string;
+  readonly state: AgentState;
+}
+
+/** Facts of the task that a new entry needs. */
+export interface TaskFacts {
+  readonly rootSessionId: string;
+  notesOf(address: string): string;
+  historyOf(address: string): string;
+}
+
+export function agentAt(roster: Roster, address: string): RosterAgent | undefined {
+  return roster.find((agent) => agent.address === address);
+}
+
+/** A session's own entry, by its id wherever its file lies now, else by its file. */
+export function agentOf(roster: Roster, session: SessionName): RosterAgent | undefined {
+  return (
+    roster.find(({ sessionId }) => sessionId === session.sessionId) ??
+    roster.find(({ sessionKey }) => sessionKey === session.sessionKey)
+  );
+}
+
+/** Which rule the agents break together; undefined when they break none. */
+export function rosterProblem(roster: Roster): string | undefined {
+  const byAddress = new Map<string, RosterAgent>();
+  const bySession = new Map<string, RosterAgent>();
+  for (const agent of roster) {
+    if (byAddress.has(agent.address)) return `${agent.address} is in it twice`;
+    const twin = bySession.get(agent.sessionId);
+    if (twin) return `${twin.address} and ${agent.address} are one session`;
+    byAddress.set(agent.address, agent);
+    bySession.set(agent.sessionId, agent);
+  }
+  for (const agent of roster) {
+    const problem = placeProblem(agent, byAddress);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+function placeProblem(agent: RosterAgent, byAddress: ReadonlyMap<string, RosterAgent>): string | undefined {
+  const { address, parent } = agent;
+  if (!isAddress(address)) return `${shownValue(address)} is no agent address`;
+  if ((address === ROOT_ADDRESS) !== (parent === null)) return `${address} has the parent ${shownValue(parent)}`;
+  if (parent === null) return undefined;
+  const above = byAddress.get(parent);
+  if (above === undefined) return `${address} has the parent ${shownValue(parent)}, which is not in it`;
+  if (!isBelow(address, parent)) return `${address} is not below its parent ${parent}`;
+  return categoryProblem(above, agent);
+}
+
+function replaced(roster: Roster, agent: RosterAgent): Roster {
+  return roster.map((other) => (other.address === agent.address ? agent : other));
+}
+
+function rejoined(roster: Roster, known: RosterAgent, wanted: Registration): Roster {
+  if (wanted.named && wanted.address !== known.address) {
+    throw new TokenBudgetError(
+      "name_collision",
+      `This session is the agent ${known.address} of this root task already and cannot be ${wanted.address} too. Leave agentName out, or give ${known.address}.`,
+    );
+  }
+  const { sessionKey, sessionId, sessionFile, state } = wanted;
+  const agent: RosterAgent = { ...known, sessionKey, sessionId, sessionFile, state };
+  return isDeepStrictEqual(agent, known) ? roster : replaced(roster, agent);
+}
+
+function assertFree(roster: Roster, { address }: Registration): void {
+  const holder = agentAt(roster, address);
+  if (holder === undefined) return;
+  throw new TokenBudgetError(
+    "name_collision",
+    `The agent name ${address} is held by another session of this root task, ${shownValue(holder.sessionId)}. Choose another agentName, or leave it out for an automatic one.`,
+  );
+}
+
+/** A root that has not registered itself yet: ordinary, since a category is only ever set on a registered one. */
+function silentRoot(task: TaskFacts, created: string): RosterAgent {
+  return {
+    address: ROOT_ADDRESS,
+    parent: null,
+    sessionKey: task.rootSessionId,
+    sessionId: task.rootSessionId,
+    sessionFile: null,
+    notesRoot: task.notesOf(ROOT_ADDRESS),
+    historyDir: task.historyOf(ROOT_ADDRESS),
+    category: null,
+    categoryOwn: true,
+    created,
+    state: { type: "ended" },
+  };
+}
+
+/** The roster with a session in it: with a new entry, or with its own one brought up to date. */
+export function withSession(roster: Roster, wanted: Registration, task: TaskFacts): Roster {
+  const known = agentOf(roster, wanted);
+  if (known) return rejoined(roster, known, wanted);
+  assertFree(roster, wanted);
+  const { address, parent, declared, named: _, ...rest } = wanted;
+  const needsRoot = parent === ROOT_ADDRESS && agentAt(roster, ROOT_ADDRESS) === undefined;
+  const present = needsRoot ? [...roster, silentRoot(task, wanted.created)] : roster;
+  const places = { notesRoot: task.notesOf(address), historyDir: task.historyOf(address) };
+  if (parent === null) {
+    return [...present, { ...rest, ...places, address, parent, category: declared ?? null, categoryOwn: true }];
+  }
+  const above = agentAt(present, parent);
+  if (above === undefined) {
+    throw new TokenBudgetError(
+      "unknown_agent",
+      `parentAgentName is ${shownValue(parent)}, and there is no such agent in this root task. Give the address of the agent that starts this one, or leave it out for ${ROOT_ADDRESS}.`,
+    );
+  }
+  const { own, category } = taskCategoryChoice(declared, above.category);
+  return [...present, { ...rest, ...places, address, parent, category, categoryOwn: own }];
+}
+
+/** The roster after an agent's process has left it; another process may have taken the agent over meanwhile. */
+export function withEnded(roster: Roster, address: string, pid: number): Roster {
+  const agent = agentAt(roster, address);
+  if (agent?.state.type !== "running" || agent.state.pid !== pid) return roster;
+  return replaced(roster, { ...agent, state: { type: "ended" } });
+}
+
+/** A change of category by hand: it moves everything below the agent too, ordinary tasks included. */
+export function withCategory(roster: Roster, address: string, category: Category): Roster {
+  const agent = agentAt(roster, address);
+  if (agent === undefined) {
+    throw new TokenBudgetError("unknown_agent", `There is no agent ${shownValue(address)} in this root task.`);
+  }
+  const above = agent.parent === null ? undefined : agentAt(roster, agent.parent);
+  const dyed: RosterAgent = { ...agent, category, categoryOwn: true };
+  const problem = above && categoryProblem(above, dyed);
+  if (problem !== undefined) {
+    throw new TokenBudgetError(
+      "refused",
+      `The category of ${address} was not changed: ${problem}. Give the parent's own category, or none.`,
+    );
+  }
+  return roster.map((other) => {
+    if (other.address === address) return dyed;
+    return isDescendant(roster, other, address) ? { ...other, category } : other;
+  });
+}
+
+/** Addresses may skip levels, so that descent goes by parents and not by names. */
+function isDescendant(roster: Roster, agent: RosterAgent, ancestor: string): boolean {
+  for (let { parent } = agent; parent !== null; parent = agentAt(roster, parent)?.parent ?? null) {
+    if (parent === ancestor) return true;
+  }
+  return false;
+}
