@@ -1,8 +1,9 @@
 // The index of one branch: its items, its windows, and the latest of each custom entry, kept up with the log
 // at the cost of what is new. Pure: it reads entries through an EntrySource and never asks the host for a copy.
-import { blocksOf, type EntrySource, isToolCallBlock, type LogEntry } from "../host/entries.ts";
+import type { EntrySource, LogEntry } from "../host/entries.ts";
 import { type ItemHead, type ItemText, itemHead, itemText } from "./item.ts";
-import { consolidationOf, type Opener, openerOf, type RequestMark, requestMarkOf } from "./marks.ts";
+import { consolidationOf, type Opener, type RequestMark, requestMarkOf } from "./marks.ts";
+import { noBatch, placeItem, type ToolBatch } from "./placing.ts";
 
 /** An item in its place on the branch. */
 export interface Row {
@@ -52,13 +53,6 @@ export function windowNumber(id: string): number | undefined {
   return match ? Number(match[1]) : undefined;
 }
 
-function callsOf(entry: LogEntry): ReadonlyMap<string, string> {
-  const calls = new Map<string, string>();
-  if (entry.message?.role !== "assistant") return calls;
-  for (const block of blocksOf(entry.message.content)) if (isToolCallBlock(block)) calls.set(block.id, block.name);
-  return calls;
-}
-
 export class BranchIndex {
   readonly #path: LogEntry[] = [];
   readonly #positions = new Map<string, number>();
@@ -70,8 +64,7 @@ export class BranchIndex {
   #lastCompaction: CompactionMark | undefined;
   #requestMarks: PlacedMark[] = [];
   /** The calls of the newest assistant message: the batch that an opener among their results closes. */
-  #batch: ReadonlyMap<string, string> = new Map();
-  #closingBatch = false;
+  #batch: ToolBatch = noBatch();
   readonly #texts = new WeakMap<LogEntry, ItemText>();
 
   constructor() {
@@ -102,12 +95,12 @@ export class BranchIndex {
 
   /** The tool-call ids of the newest assistant message. */
   get newestBatch(): ReadonlyMap<string, string> {
-    return this.#batch;
+    return this.#batch.calls;
   }
 
   /** Whether the newest assistant message's batch holds the current window's opener. */
   get batchIsClosed(): boolean {
-    return this.#closingBatch;
+    return this.#batch.closing;
   }
 
   /** The latest data entry of a custom type on this branch. */
@@ -166,8 +159,7 @@ export class BranchIndex {
     this.#lastCustom = new Map();
     this.#lastCompaction = undefined;
     this.#requestMarks = [];
-    this.#batch = new Map();
-    this.#closingBatch = false;
+    this.#batch = noBatch();
   }
 
   #truncate(length: number): void {
@@ -192,31 +184,18 @@ export class BranchIndex {
     }
     const head = itemHead(entry, (toolCallId) => this.#callNames.get(toolCallId));
     if (!head) return;
-    const opener = openerOf(entry);
-    const ownsItsOpener = opener !== undefined && opener.type !== "tool_result";
-    const inBatch = head.toolCallId !== undefined && this.#batch.has(head.toolCallId);
-    // Results of the opener's own batch stay in the window that it closes; everything after is the new window's.
-    const stays = this.#closingBatch && inBatch && !ownsItsOpener;
-    if (ownsItsOpener) {
-      this.#open(opener, entry.id, this.#rows.length);
-      this.#closingBatch = false;
-    }
+    const { opener, opens, stays, batch } = placeItem(entry, head, this.#batch);
+    if (opens === "before") this.#open(opener, entry.id, this.#rows.length);
     this.#addRow(entry, head, stays ? this.current.number - 1 : this.current.number);
-    if (opener?.type === "tool_result" && !stays) {
-      this.#open(opener, entry.id, this.#rows.length);
-      this.#closingBatch = inBatch;
-    }
+    if (opens === "after") this.#open(opener, entry.id, this.#rows.length);
+    this.#batch = batch;
+    if (head.role === "assistant") for (const [id, name] of batch.calls) this.#callNames.set(id, name);
   }
 
   #addRow(entry: LogEntry, head: ItemHead, window: number): void {
     this.#rowOfId.set(entry.id, this.#rows.length);
     this.#rows.push({ entry, head, window });
     if (window < this.current.number) this.#moveCurrentBehind(window);
-    if (head.role === "assistant") {
-      this.#batch = callsOf(entry);
-      this.#closingBatch = false;
-      for (const [id, name] of this.#batch) this.#callNames.set(id, name);
-    }
   }
 
   /** One more result of the closing batch: the new window starts behind it, whatever came in between. */
@@ -228,7 +207,7 @@ export class BranchIndex {
     this.#windows[this.#windows.length - 1] = { ...this.current, firstRow: this.#rows.length };
   }
 
-  #open(opener: Opener, openerEntryId: string, firstRow: number): void {
+  #open(opener: Opener | undefined, openerEntryId: string, firstRow: number): void {
     const number = this.#windows.length + 1;
     this.#windows.push({ id: windowId(number), number, opener, openerEntryId, firstRow });
   }
