@@ -1,0 +1,272 @@
+// Which root task a session belongs to, and who it is there: decided once when the session starts, without writing
+// anything. The registry and the locator are written with the session's first durable write (a note, a journal, a
+// child), so that a session that only talks leaves no files.
+import { messageOf, shownValue, TokenBudgetError } from "../errors.ts";
+import type { SessionIdentity } from "../host/host.ts";
+import type { DiskCalls } from "../storage/disk.ts";
+import { thisProcess } from "../storage/processes.ts";
+import { childAddress, parentAddress, ROOT_ADDRESS } from "./addresses.ts";
+import type { Category } from "./category.ts";
+import { isId, TASK_CONTEXT_VERSION, type TaskContext, type TaskMembership } from "./context.ts";
+import { automaticName, hashedId, homeStorage, sessionKey } from "./layout.ts";
+import type { Location } from "./location.ts";
+import { type Found, Locators } from "./locator.ts";
+import { Registry } from "./registry.ts";
+import { agentAt, agentOf, type Registration, type Roster, type RosterAgent, withSession } from "./roster.ts";
+
+export interface OpenTaskOptions {
+  readonly identity: SessionIdentity;
+  readonly agentDir: string;
+  /** Joins the session to another one's task; checked by `parseMembership`. */
+  readonly membership?: TaskMembership | undefined;
+  /** The category that a new root starts with: a fork has its source's. */
+  readonly category?: Category | undefined;
+  /** Told of each problem once; the session goes on. */
+  readonly report?: ((problem: string) => void) | undefined;
+  readonly disk?: DiskCalls | undefined;
+  readonly staleLockMs?: number | undefined;
+  readonly lockWaitMs?: number | undefined;
+}
+
+export interface TaskAgent extends RosterAgent {
+  /** Whether a process runs it now. */
+  readonly running: boolean;
+}
+
+/** Who a session is in which task. */
+interface Seat {
+  readonly context: TaskContext;
+  readonly address: string;
+  readonly named: boolean;
+  readonly parent: string | null;
+  readonly declared: Category | undefined;
+  /** A locator says so, or it is a root: the place is the session's own whatever the registry can say now. */
+  readonly certain: boolean;
+  /** False when there is a locator that may not be replaced. */
+  readonly locate: boolean;
+}
+
+const LISTED_AGENTS_MAX = 10;
+
+/** An identity whose id can be written down and be a name; hosts make such ids, a hand-made session file may not. */
+export function withUsableId(identity: SessionIdentity): SessionIdentity {
+  return isId(identity.sessionId) ? identity : { ...identity, sessionId: hashedId(identity.sessionId) };
+}
+
+/** The root task of a session. Never throws: whatever is wrong is reported, and the session is the root of its own. */
+export function openTask(options: OpenTaskOptions): SessionTask {
+  const identity = withUsableId(options.identity);
+  const reported = new Set<string>();
+  const report = (problem: string) => {
+    if (reported.has(problem)) return;
+    reported.add(problem);
+    options.report?.(problem);
+  };
+  const open = (seat: Seat) => new SessionTask({ ...options, identity, report }, seat);
+  const alone = (problem: string, category: Category) => {
+    report(problem);
+    return open({ ...ownRoot(identity, options.agentDir, category), locate: false });
+  };
+  const { membership, category = null } = options;
+  const seat = membership ? memberSeat(identity, membership) : foundSeat(new Locators(options).find(identity));
+  if (seat === undefined) return open(ownRoot(identity, options.agentDir, category));
+  if ("problem" in seat) return alone(seat.problem, category);
+  const task = open(seat);
+  const refusal = task.refusal();
+  return refusal === undefined ? task : alone(refusal.problem, refusal.category);
+}
+
+function rootSeat(context: TaskContext, declared: Category): Seat {
+  return { context, address: ROOT_ADDRESS, named: true, parent: null, declared, certain: true, locate: true };
+}
+
+function ownRoot(identity: SessionIdentity, agentDir: string, category: Category): Seat {
+  const { sessionId } = identity;
+  const storageRoot = homeStorage(identity, agentDir);
+  return rootSeat({ version: TASK_CONTEXT_VERSION, runId: sessionId, storageRoot, rootSessionId: sessionId }, category);
+}
+
+function foundSeat(found: Found): Seat | { readonly problem: string } | undefined {
+  if (found.type === "none") return undefined;
+  return found.type === "found" ? locatedSeat(found.location) : { problem: found.problem };
+}
+
+function locatedSeat({ runId, storageRoot, rootSessionId, address, parent }: Location): Seat {
+  const context = { version: TASK_CONTEXT_VERSION, runId, storageRoot, rootSessionId } as const;
+  return { context, address, named: false, parent, declared: undefined, certain: true, locate: true };
+}
+
+function memberSeat(identity: SessionIdentity, membership: TaskMembership): Seat {
+  const { parentAgentName, agentName, category, ...context } = membership;
+  // The root itself, when it loads the entry that was made for its children.
+  if (context.rootSessionId === identity.sessionId) return rootSeat(context, null);
+  const parent = parentAddress(parentAgentName);
+  const named = agentName !== undefined;
+  const address = childAddress(parent, agentName ?? automaticName(sessionKey(identity)));
+  return { context, address, named, parent, declared: category, certain: !named, locate: true };
+}
+
+type Opened = OpenTaskOptions & { readonly report: (problem: string) => void };
+
+/** One session's place in its root task. */
+export class SessionTask {
+  readonly context: TaskContext;
+  /** The session's own address. */
+  readonly agent: string;
+  /** Null for the root. */
+  readonly parent: string | null;
+  readonly notesRoot: string;
+  readonly historyDir: string;
+  readonly registry: Registry;
+  readonly #options: Opened;
+  readonly #seat: Seat;
+  readonly #registration: Registration;
+  #joining: Promise<void> | undefined;
+  #isRegistered = false;
+
+  /** Use `openTask`. */
+  constructor(options: Opened, seat: Seat) {
+    this.#options = options;
+    this.#seat = seat;
+    this.context = seat.context;
+    this.registry = new Registry({ ...options, context: seat.context });
+    const { pid, start: processStart } = thisProcess(options.disk);
+    this.#registration = {
+      sessionKey: sessionKey(options.identity),
+      sessionId: options.identity.sessionId,
+      sessionFile: options.identity.sessionFile ?? null,
+      address: seat.address,
+      named: seat.named,
+      parent: seat.parent,
+      declared: seat.declared,
+      created: new Date().toISOString(),
+      state: { type: "running", pid, processStart },
+    };
+    const known = this.#known();
+    const { layout } = this.registry;
+    this.agent = (!seat.named && known?.address) || seat.address;
+    this.parent = known?.address === this.agent ? known.parent : seat.parent;
+    this.notesRoot = known?.notesRoot ?? layout.notes(this.agent);
+    this.historyDir = known?.historyDir ?? layout.history(this.agent);
+  }
+
+  /**
+   * Registers the session and writes its locator, once. To be awaited before the first durable write, and by a child
+   * when it starts. Rejects when the place is not the session's own; then nothing may be written there. A session whose
+   * place is certain goes on when the disk fails, with a report, and tries again with its next write.
+   */
+  join(): Promise<void> {
+    this.#joining ??= this.#join().catch((error: unknown) => {
+      this.#joining = undefined;
+      const isTaken = error instanceof TokenBudgetError && error.code === "name_collision";
+      if (isTaken || !this.#seat.certain) throw error;
+      this.#options.report(messageOf(error));
+    });
+    return this.#joining;
+  }
+
+  /** Every agent of the task, this one included; throws when the registry cannot be read. */
+  agents(): readonly TaskAgent[] {
+    return this.#roster().map((agent) => ({ ...agent, running: this.registry.isRunning(agent) }));
+  }
+
+  /** Throws `unknown_agent` when the task has none at this address. */
+  agentNamed(address: string): TaskAgent {
+    const roster = this.#roster();
+    const agent = agentAt(roster, address);
+    if (agent) return { ...agent, running: this.registry.isRunning(agent) };
+    const others = roster.map((other) => other.address).filter((other) => other !== this.agent);
+    const listed = others.slice(-LISTED_AGENTS_MAX).join(", ");
+    const more = others.length > LISTED_AGENTS_MAX ? `, and ${others.length - LISTED_AGENTS_MAX} more` : "";
+    const known =
+      others.length === 0
+        ? `there is only ${this.agent}, yourself`
+        : `you are ${this.agent}; there are ${listed}${more}`;
+    throw new TokenBudgetError("unknown_agent", `No agent ${shownValue(address)} in this root task; ${known}.`);
+  }
+
+  /** This agent's own category; throws when the registry cannot be read. */
+  category(): Category {
+    return this.#self(this.#roster()).category;
+  }
+
+  /** Says that this process no longer runs the agent; a session that never joined has nothing to say. */
+  async markEnded(): Promise<void> {
+    await this.#joining?.catch(() => undefined);
+    if (!this.#isRegistered) return;
+    try {
+      await this.registry.markEnded(this.agent, process.pid);
+    } catch (error) {
+      this.#options.report(messageOf(error));
+    }
+  }
+
+  /** Removes what killed processes left behind. */
+  sweep(): void {
+    this.registry.sweep();
+    new Locators(this.#options).sweep(this.context.storageRoot);
+  }
+
+  /** Why this session cannot have its place, and the strictest category it may be of; undefined when it can. */
+  refusal(): { readonly problem: string; readonly category: Category } | undefined {
+    let roster: Roster;
+    try {
+      roster = this.registry.read();
+    } catch (error) {
+      // Whether the place is its own stays open: reads of others and uncertain writes are refused until that is known.
+      this.#options.report(messageOf(error));
+      return undefined;
+    }
+    try {
+      withSession(roster, this.#registration, this.registry);
+      return undefined;
+    } catch (error) {
+      const { parent, declared } = this.#seat;
+      const inherited = parent === null ? null : (agentAt(roster, parent)?.category ?? null);
+      const category = declared === null ? null : (inherited ?? declared ?? null);
+      return { problem: `${messageOf(error)} The session goes on as a root task of its own.`, category };
+    }
+  }
+
+  async #join(): Promise<void> {
+    const agent = await this.registry.register(this.#registration);
+    if (agent.address !== this.agent) {
+      const message = `This session became the agent ${agent.address} in another process. Start it again.`;
+      throw new TokenBudgetError("name_collision", message);
+    }
+    this.#isRegistered = true;
+    if (this.#seat.locate) await this.#locate(agent);
+  }
+
+  async #locate({ address, parent }: RosterAgent): Promise<void> {
+    const { identity, report } = this.#options;
+    const { sessionId, sessionFile = null, createdAt: sessionCreated } = identity;
+    const { runId, rootSessionId, storageRoot } = this.context;
+    const task = { runId, rootSessionId, storageRoot, address, parent };
+    try {
+      await new Locators(this.#options).save(identity, { sessionId, sessionFile, sessionCreated, ...task });
+    } catch (error) {
+      report(`${messageOf(error)} Until then the session goes on, and is not found again in this root task.`);
+    }
+  }
+
+  /** The registry's agents as they are with this session in it. */
+  #roster(): Roster {
+    return withSession(this.registry.read(), this.#registration, this.registry);
+  }
+
+  #self(roster: Roster): RosterAgent {
+    const self = agentOf(roster, this.#registration);
+    if (self === undefined) throw new Error("a session is in its own roster");
+    return self;
+  }
+
+  #known(): RosterAgent | undefined {
+    try {
+      return agentOf(this.registry.read(), this.#registration);
+    } catch {
+      // Reported where it matters, by `refusal`.
+      return undefined;
+    }
+  }
+}
