@@ -1,7 +1,8 @@
 // The composition root: builds the parts of one session and wires the host's events to them. No decisions here.
 import { agentDirectory } from "./host/agent-dir.ts";
 import type { HostApi, HostContext } from "./host/api.ts";
-import { compact, endsWithRun, Host, hasStarted, isOverflow, modelTakesImages, notify } from "./host/host.ts";
+import { compact, endsWithRun, Host, hasStarted, modelTakesImages, notify } from "./host/host.ts";
+import type { IsOverflow } from "./host/overflow.ts";
 import { GUIDANCE, GUIDANCE_OPEN } from "./prompts.ts";
 import { openSession, type SessionParts } from "./session.ts";
 import { contextTools } from "./tools/context.ts";
@@ -15,6 +16,8 @@ import type { StartControlTurn } from "./window/shell.ts";
 export interface TokenBudgetOptions {
   /** Read instead of the environment of the process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Pi's own judgement of a response (pi-ai); without it the providers' usual words are looked for. */
+  readonly isContextOverflow?: IsOverflow;
 }
 
 /** An extension factory as every supported Pi takes it; the argument is Pi's extension interface. */
@@ -24,7 +27,7 @@ export type TokenBudgetExtension = (pi: object) => void;
 export function createTokenBudgetExtension(options: TokenBudgetOptions = {}): TokenBudgetExtension {
   const env = options.env ?? process.env;
   return (pi) => {
-    if (env.PI_TOKEN_BUDGET_DISABLED !== "1") wire(pi as HostApi, env);
+    if (env.PI_TOKEN_BUDGET_DISABLED !== "1") wire(new Host(pi as HostApi, options.isContextOverflow), env);
   };
 }
 
@@ -48,6 +51,15 @@ class CurrentSession {
     return this.#parts;
   }
 
+  /** Undefined when the parts of the session cannot be made. */
+  tryOf(ctx: HostContext): SessionParts | undefined {
+    try {
+      return this.of(ctx);
+    } catch {
+      return undefined;
+    }
+  }
+
   /** Tools are only run inside a session, and `of` has been called before. */
   get running(): SessionParts {
     if (!this.#parts) throw new Error("no session has started");
@@ -60,8 +72,7 @@ class CurrentSession {
   }
 }
 
-function wire(api: HostApi, env: Readonly<Record<string, string | undefined>>): void {
-  const host = new Host(api);
+function wire(host: Host, env: Readonly<Record<string, string | undefined>>): void {
   const session = new CurrentSession(host, env);
   registerTools(host, session);
   wireSession(host, session);
@@ -75,6 +86,7 @@ function wireSession(host: Host, session: CurrentSession): void {
     session.close();
     const parts = session.of(ctx);
     const { problems } = parts;
+    parts.publish();
     if (problems.length > 0) notify(ctx, `pi-token-budget settings: ${problems.join(" ")}`, "warning");
     parts.sweep();
     return undefined;
@@ -85,10 +97,21 @@ function wireSession(host: Host, session: CurrentSession): void {
   });
 }
 
+const NO_NOTES_NOTICE =
+  "pi-token-budget: this session has no notes_write_file or notes_append_to_file (a tool list leaves them out), so it keeps Pi's own compaction.";
+
 /** The running loop: prompt, requests, tools. */
 function wireLoop(host: Host, session: CurrentSession): void {
+  let noticed = false;
   host.on("before_agent_start", (event, ctx) => {
-    if (!session.of(ctx).enabled() || event.systemPrompt.includes(GUIDANCE_OPEN)) return undefined;
+    const parts = session.of(ctx);
+    if (!parts.enabled() || event.systemPrompt.includes(GUIDANCE_OPEN)) return undefined;
+    if (!parts.canCheckpoint()) {
+      // Guidance for tools that are not there would only mislead.
+      if (!noticed) notify(ctx, NO_NOTES_NOTICE, "info");
+      noticed = true;
+      return undefined;
+    }
     return { systemPrompt: `${event.systemPrompt}\n\n${GUIDANCE}` };
   });
   host.on("context", async (event, ctx) => {
@@ -97,11 +120,17 @@ function wireLoop(host: Host, session: CurrentSession): void {
   });
   host.on("tool_call", (event, ctx) => {
     const { windows, enabled } = session.of(ctx);
-    const reason = enabled() ? windows.refusal(event.toolName, event.toolCallId, event.input) : undefined;
+    const reason = enabled() ? windows.refusal(event) : undefined;
     return reason === undefined ? undefined : { block: true, reason };
   });
   host.on("tool_result", (event, ctx) => {
-    session.of(ctx).windows.toolEnded(event);
+    const { windows, publish } = session.of(ctx);
+    windows.toolEnded(event);
+    publish();
+    return undefined;
+  });
+  host.on("session_tree", (_event, ctx) => {
+    session.of(ctx).publish();
     return undefined;
   });
   host.on("model_select", (_event, ctx) => {
@@ -116,29 +145,32 @@ function controlTurn(host: Host, ctx: HostContext): StartControlTurn {
 }
 
 function wireCompactions(host: Host, session: CurrentSession): void {
-  let interrupted = false;
   host.onCompacting(async (compaction, ctx) => {
-    const { enabled, windows, publish } = session.of(ctx);
-    if (!enabled()) return undefined;
-    interrupted = compaction.reason === "manual" && compaction.inRun;
+    // Without parts of the session nothing of ours stands in the way of the host's own compaction.
+    const parts = session.tryOf(ctx);
+    if (!parts?.enabled()) return undefined;
+    const { windows, publish } = parts;
     const answer = await windows.compaction(compaction, controlTurn(host, ctx));
     publish();
     return answer;
   });
   host.on("session_compact", (_event, ctx) => {
-    const { windows, coordination, publish } = session.of(ctx);
-    windows.compactionEnded();
-    publish();
+    const { windows, publish } = session.of(ctx);
     // A manual compaction that stopped a running turn lets the work go on, unless somebody else will.
-    if (interrupted && coordination.owner === undefined) host.whenIdle(ctx, () => windows.continueRun());
-    interrupted = false;
+    if (windows.compactionEnded(true)) host.whenIdle(ctx, () => windows.continueRun());
+    publish();
     return undefined;
   });
-  host.onCompactionFailed((_failure, ctx) => session.of(ctx).windows.compactionEnded());
-  // 0.73.1 tells of no failure: a run that starts says that the compaction is over.
+  host.onCompactionFailed((failure, ctx) => {
+    const { windows } = session.of(ctx);
+    const isOurs = windows.consolidating;
+    windows.compactionEnded(false);
+    if (failure.isRefusal && !isOurs) notify(ctx, SHORT_SESSION_NOTICE, "info");
+  });
+  // 0.73.1 tells of no failure: a run that starts says that the compaction is over, unless the compaction started it.
   host.on("agent_start", (_event, ctx) => {
     const { windows } = session.of(ctx);
-    if (windows.state.live.manual?.phase === "compacting") windows.compactionEnded();
+    if (windows.state.live.manual?.phase !== "awaiting") windows.compactionEnded(false);
     return undefined;
   });
   host.registerCommand(
@@ -150,6 +182,8 @@ function wireCompactions(host: Host, session: CurrentSession): void {
     }),
   );
 }
+
+const SHORT_SESSION_NOTICE = "pi-token-budget: /context new opens a fresh window in a session of any size.";
 
 async function openWindow(host: Host, parts: SessionParts, ctx: HostContext): Promise<string> {
   const never = new AbortController().signal;
@@ -170,7 +204,9 @@ function wireBoundary(host: Host, session: CurrentSession): void {
     async (settled, ctx) => {
       const { windows, enabled, publish } = session.of(ctx);
       if (!enabled()) return;
-      const overflowed = !settled.aborted && isOverflow(windows.newestResponse());
+      const newest = windows.newestResponse();
+      // A finished answer needs no other attempt, however much it used.
+      const overflowed = !settled.aborted && newest?.stopReason !== "stop" && host.isOverflow(newest, ctx);
       const started = windows.settled(overflowed);
       publish();
       if (started) {
@@ -179,7 +215,7 @@ function wireBoundary(host: Host, session: CurrentSession): void {
         return;
       }
       if (endsWithRun(ctx) || !ctx.isIdle() || !windows.needsConsolidation()) return;
-      consolidating = windows.consolidate(() => compact(ctx)).catch(() => undefined);
+      consolidating = windows.consolidate(() => compact(ctx));
       await consolidating;
       consolidating = undefined;
     },

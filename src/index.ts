@@ -1,4 +1,6 @@
-// What Pi loads from a checkout: the extension with everything found in its environment.
+// What Pi loads from a checkout: the extension with everything found in its environment, and what makes one.
 import { createTokenBudgetExtension } from "./extension.ts";
+
+export { createTokenBudgetExtension };
 
 export default createTokenBudgetExtension();

@@ -91,6 +91,11 @@ export function checkpointSavedReason(tool: string): string {
   return `${tool} was not run: the checkpoint is saved and the window is about to change. Call it again in the new window if it is still needed.`;
 }
 
+/** Why a tool that another tool calls may not change the window. */
+export function nestedReason(tool: string): string {
+  return `${tool} was not run: called from inside another tool it would leave no result on the log. Call it directly.`;
+}
+
 export function notDurableReason(path: string): string {
   return `${path} was written but could not be read back as written, so it is no checkpoint. Write it again.`;
 }

@@ -5,7 +5,7 @@ import { liveSource } from "./history/live.ts";
 import type { ItemSource } from "./history/source.ts";
 import type { HostContext } from "./host/api.ts";
 import type { LogMessage } from "./host/entries.ts";
-import { entriesOf, type Host, identityOf, projectSettingsCount } from "./host/host.ts";
+import { entriesOf, type Host, identityOf, projectSettingsCount, waitForEntry } from "./host/host.ts";
 import { settingsFiles } from "./host/settings-files.ts";
 import type { RetrySettings } from "./host/settled.ts";
 import { noteWarnings } from "./notes/limits.ts";
@@ -15,7 +15,7 @@ import { loadSettings, type Settings } from "./settings.ts";
 import { ROOT_ADDRESS, resolveAddress } from "./task/addresses.ts";
 import { storageLayout } from "./task/layout.ts";
 import type { ContextToolParts } from "./tools/context.ts";
-import type { NotesIndex } from "./window/bootstrap.ts";
+import { NOTES_INDEX_MAX_FILES, type NotesIndex } from "./window/bootstrap.ts";
 import { budgetFigures, thresholds } from "./window/budget.ts";
 import { Coordination } from "./window/coordination.ts";
 import { type Phase, phaseOf } from "./window/phase.ts";
@@ -32,6 +32,8 @@ export interface SessionParts {
   context(): HostContext;
   attach(ctx: HostContext): void;
   enabled(): boolean;
+  /** Whether a checkpoint could be saved here. */
+  canCheckpoint(): boolean;
   /** For the model in use. */
   settings(): Settings;
   retry(): RetrySettings;
@@ -103,13 +105,19 @@ export function openSession(host: Host, started: HostContext, { agentDir, env }:
 
   const ownNotes = (): NotesIndex => {
     try {
-      const { rows } = notes.list({ orderBy: "updated_at", order: "descending" });
-      return rows.map(({ path, bytes, updatedAt }) => ({ path: fullPath(agent, path), bytes, updated_at: updatedAt }));
+      const { rows, total } = notes.list({ orderBy: "updated_at", order: "descending", limit: NOTES_INDEX_MAX_FILES });
+      const shown = rows.map(({ path, bytes, updatedAt }) => ({
+        path: fullPath(agent, path),
+        bytes,
+        updated_at: updatedAt,
+      }));
+      return { rows: shown, total };
     } catch {
       // An unreadable index does not stop a change; the bootstrap says so.
       return undefined;
     }
   };
+  const canCheckpoint = () => enabled() && CHECKPOINT_TOOLS.some((name) => host.isActive(name));
   const windows = new WindowShell({
     source: entries,
     agent,
@@ -118,10 +126,11 @@ export function openSession(host: Host, started: HostContext, { agentDir, env }:
     createdAt: identity.createdAt,
     ownNotes,
     isOwnNote: (path) => isOwnNote(agent, path),
-    canCheckpoint: () => enabled() && CHECKPOINT_TOOLS.some((name) => host.isActive(name)),
+    canCheckpoint,
     settings,
     reserveTokens: loaded.reserveTokens,
-    figures: () => ctx.getContextUsage(),
+    keepRecentTokens: loaded.keepRecentTokens,
+    contextWindow: () => ctx.model?.contextWindow,
     continues: () => coordination.owner === undefined,
     send: (message, delivery) => host.send(message, delivery),
     mark: (customType, data) => host.mark(customType, data),
@@ -130,8 +139,7 @@ export function openSession(host: Host, started: HostContext, { agentDir, env }:
   const publish = () => coordination.publish(phase(), windows.branch.current.id);
   const coordination = new Coordination(host.events, sessionId, () => publish());
   const source = liveSource(agent, windows.branch, entries);
-  const figures = () =>
-    budgetFigures(windows.used(), ctx.getContextUsage()?.contextWindow, settings().hardRolloverUsedTokens);
+  const figures = () => budgetFigures(windows.used(), ctx.model?.contextWindow, settings().hardRolloverUsedTokens);
 
   return {
     sessionId,
@@ -144,6 +152,7 @@ export function openSession(host: Host, started: HostContext, { agentDir, env }:
       ctx = newest;
     },
     enabled,
+    canCheckpoint,
     settings,
     retry: () => loaded.retry,
     phase,
@@ -172,7 +181,7 @@ export function openSession(host: Host, started: HostContext, { agentDir, env }:
     }),
     describe: () => {
       const { used_tokens, remaining_tokens, remaining_to_hard_trigger } = figures();
-      const window = ctx.getContextUsage()?.contextWindow;
+      const window = ctx.model?.contextWindow;
       const shown = (tokens: number | null) => (tokens === null ? "unknown" : `${tokens} tokens`);
       const limits = window === undefined ? undefined : thresholds(window, loaded.reserveTokens, settings());
       return [
@@ -188,7 +197,7 @@ export function openSession(host: Host, started: HostContext, { agentDir, env }:
       const isUntouched = opener === undefined || opener.type === "foreign_compaction";
       // Switched off, a session keeps the windows it has but gets nothing new.
       if (!enabled() && isUntouched) return undefined;
-      const projected = await windows.request(messages, ctx.signal);
+      const projected = await windows.request(messages, ctx.signal, (isMissing) => waitForEntry(ctx, isMissing));
       publish();
       return projected;
     },

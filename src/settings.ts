@@ -57,6 +57,8 @@ export interface LoadedSettings {
   readonly retry: RetrySettings;
   /** What Pi keeps free for a response, its compaction threshold; in tokens. */
   readonly reserveTokens: number;
+  /** What Pi keeps of a session when it compacts; in tokens. */
+  readonly keepRecentTokens: number;
   /** One line per thing that is wrong. */
   readonly problems: readonly string[];
 }
@@ -182,6 +184,7 @@ function retryOf(block: Record<string, unknown>, otherwise: RetrySettings): Retr
 
 /** Pi's default. */
 const DEFAULT_RESERVE_TOKENS = 16_384;
+const DEFAULT_KEEP_RECENT_TOKENS = 20_000;
 
 /** A hard trigger below this is about what a new window starts with, in tokens. */
 const MIN_USEFUL_HARD_TRIGGER = 10_000;
@@ -194,6 +197,10 @@ function uselessHardTrigger(values: Values, where: string): string[] {
   ];
 }
 
+function tokensOr(value: unknown, otherwise: number): number {
+  return typeof value === "number" && value >= 0 ? value : otherwise;
+}
+
 /** Files in order of precedence, the stronger last. */
 export function loadSettings(
   files: readonly SettingsFile[],
@@ -202,13 +209,15 @@ export function loadSettings(
   const problems: string[] = [];
   let retry = DEFAULT_RETRY;
   let reserveTokens = DEFAULT_RESERVE_TOKENS;
+  let keepRecentTokens = DEFAULT_KEEP_RECENT_TOKENS;
   const layers: Layer[] = [];
   let agentCap: number = DEFAULT_SETTINGS.notesMaxFileBytes;
   for (const file of files) {
     const parsed = parsedFile(file, problems);
     if (isRecord(parsed.retry)) retry = retryOf(parsed.retry, retry);
-    const reserve = isRecord(parsed.compaction) ? parsed.compaction.reserveTokens : undefined;
-    if (typeof reserve === "number" && reserve >= 0) reserveTokens = reserve;
+    const compaction = isRecord(parsed.compaction) ? parsed.compaction : {};
+    reserveTokens = tokensOr(compaction.reserveTokens, reserveTokens);
+    keepRecentTokens = tokensOr(compaction.keepRecentTokens, keepRecentTokens);
     const layer = layerOf(parsed.tokenBudget, `${file.name}: tokenBudget`, problems);
     problems.push(...uselessHardTrigger(layer.values, `${file.name}: tokenBudget`));
     const cap = layer.values.notesMaxFileBytes as number | undefined;
@@ -225,6 +234,7 @@ export function loadSettings(
   return {
     retry,
     reserveTokens,
+    keepRecentTokens,
     problems,
     forModel: (model) => {
       const values: Values = {};

@@ -28,15 +28,15 @@ describe("settings", () => {
 
   it("take the most exact model key, without regard to case, for trigger fields only", () => {
     const models = {
-      "*": { hardRolloverUsedTokens: 1 },
-      anthropic: { hardRolloverUsedTokens: 2 },
-      "Anthropic/*": { hardRolloverUsedTokens: 3 },
-      "anthropic/Claude": { hardRolloverUsedTokens: 4 },
+      "*": { hardRolloverUsedTokens: 100_000 },
+      anthropic: { hardRolloverUsedTokens: 200_000 },
+      "Anthropic/*": { hardRolloverUsedTokens: 300_000 },
+      "anthropic/Claude": { hardRolloverUsedTokens: 400_000 },
     };
-    const { forModel, problems } = loadSettings([agent({ defaults: { hardRolloverUsedTokens: 9 }, models })], {});
-    expect(forModel("anthropic/claude").hardRolloverUsedTokens).toBe(4);
-    expect(forModel("ANTHROPIC/other").hardRolloverUsedTokens).toBe(3);
-    expect(forModel("openai/x").hardRolloverUsedTokens).toBe(1);
+    const { forModel, problems } = loadSettings([agent({ defaults: { hardRolloverUsedTokens: 900_000 }, models })], {});
+    expect(forModel("anthropic/claude").hardRolloverUsedTokens).toBe(400_000);
+    expect(forModel("ANTHROPIC/other").hardRolloverUsedTokens).toBe(300_000);
+    expect(forModel("openai/x").hardRolloverUsedTokens).toBe(100_000);
     expect(problems).toEqual([]);
     const wrong = loadSettings([agent({ models: { "a/b": { maxToolOutputChars: 5 } } })], {});
     expect(wrong.problems[0]).toContain('models["a/b"].maxToolOutputChars is no setting that differs by model');

@@ -49,6 +49,8 @@ export interface ToolCallEvent {
   readonly toolName: string;
   readonly toolCallId: string;
   readonly input: Readonly<Record<string, unknown>>;
+  /** 1.x: the call of another tool that makes this one. */
+  readonly parentToolCallId?: string;
 }
 
 export interface ToolResultEvent {

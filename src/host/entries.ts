@@ -33,6 +33,8 @@ export interface LogMessage {
   readonly usage?: unknown;
   readonly stopReason?: string;
   readonly errorMessage?: string;
+  /** The id of the model that answered. */
+  readonly model?: string;
   /** custom messages */
   readonly customType?: string;
   readonly display?: boolean;

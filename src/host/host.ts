@@ -13,7 +13,7 @@ import type {
 } from "./api.ts";
 import { type CompactionReason, compactionReason } from "./compaction.ts";
 import type { EntrySource, LogMessage } from "./entries.ts";
-import { isOverflowMessage } from "./overflow.ts";
+import { type IsOverflow, isOverflowMessage } from "./overflow.ts";
 import { onSettled, type RetrySettings, type Settled, type SettledBoundary } from "./settled.ts";
 
 export interface Compaction {
@@ -27,8 +27,8 @@ export interface Compaction {
 }
 
 export interface CompactionFailure {
-  readonly message: string | undefined;
-  readonly aborted: boolean;
+  /** The host refused a person's command before any hook ran, because the session is short. */
+  readonly isRefusal: boolean;
 }
 
 export interface SessionIdentity {
@@ -40,7 +40,7 @@ export interface SessionIdentity {
 }
 
 /** A run without a final answer that ended so shortly before a manual compaction was ended by it. */
-const INTERRUPTED_BY_COMPACTION_MS = 250;
+const INTERRUPTED_BY_COMPACTION_MS = 100;
 
 /** How often a compaction that has ended is asked whether the session is idle again. */
 const IDLE_POLL_MS = 25;
@@ -50,14 +50,16 @@ const LATE_ENTRY_WAIT_MS = 20;
 
 export class Host {
   readonly #api: HostApi;
+  readonly #isOverflow: IsOverflow;
   readonly #shown = new Set<string>();
   #running = false;
   #runs = 0;
   #stoppedAt = Number.NEGATIVE_INFINITY;
   #boundary: SettledBoundary | undefined;
 
-  constructor(api: HostApi) {
+  constructor(api: HostApi, isOverflow: IsOverflow = isOverflowMessage) {
     this.#api = api;
+    this.#isOverflow = isOverflow;
     this.on("agent_start", () => {
       this.#running = true;
       this.#runs++;
@@ -135,6 +137,13 @@ export class Host {
     this.#api.appendEntry(customType, data);
   }
 
+  /** Whether a response says that the request was too long for the model in use; another model's says nothing of it. */
+  isOverflow(message: LogMessage | undefined, ctx: HostContext): boolean {
+    const { model } = ctx;
+    const isOthers = message?.model !== undefined && message.model !== model?.id;
+    return message !== undefined && !isOthers && this.#isOverflow(message, model?.contextWindow);
+  }
+
   isActive(toolName: string): boolean {
     return this.#api.getActiveTools().includes(toolName);
   }
@@ -152,7 +161,7 @@ export class Host {
     this.on(
       "session_before_compact",
       (event, ctx) => {
-        const reason = compactionReason(event);
+        const reason = compactionReason(event, (message) => this.isOverflow(message, ctx));
         const { customInstructions, signal, preparation } = event;
         const inRun = this.#isInRun();
         return handler({ reason, tokensBefore: preparation.tokensBefore, customInstructions, signal, inRun }, ctx);
@@ -164,7 +173,8 @@ export class Host {
   /** Only newer hosts tell of a failed compaction. */
   onCompactionFailed(handler: (failure: CompactionFailure, ctx: HostContext) => void): void {
     this.on("session_compact_failed", (event, ctx) => {
-      handler({ message: event.errorMessage, aborted: event.aborted === true }, ctx);
+      const isRefusal = event.reason === "manual" && /nothing to compact/i.test(event.errorMessage ?? "");
+      handler({ isRefusal }, ctx);
       return undefined;
     });
   }
@@ -217,11 +227,6 @@ export function hasStarted(ctx: HostContext): boolean {
   return !ctx.isIdle();
 }
 
-/** Whether a response is the provider's refusal of a request that is too long. */
-export function isOverflow(message: LogMessage | undefined): boolean {
-  return message !== undefined && isOverflowMessage(message);
-}
-
 /** A host compaction made now, awaited. Fails when the host has nothing to compact. */
 export function compact(ctx: HostContext): Promise<void> {
   return new Promise((resolve, reject) => ctx.compact({ onComplete: () => resolve(), onError: reject }));
@@ -257,7 +262,8 @@ export function projectSettingsCount(ctx: HostContext): boolean {
 }
 
 /** 0.73.1 writes the newest message a moment after it shows it: waits for it, but not for long. */
-export async function waitForEntry(isMissing: () => boolean): Promise<void> {
+export async function waitForEntry(ctx: HostContext, isMissing: () => boolean): Promise<void> {
+  if (ctx.mode !== undefined) return;
   const until = Date.now() + LATE_ENTRY_WAIT_MS;
   while (isMissing() && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 1));
 }

@@ -1,17 +1,24 @@
-// Whether a failed response means that the request was too long for the model. Pi knows it by the providers' words; its
-// own predicate cannot be imported by the packed form, so these are the forms its documentation names, by what they share.
+// Whether a response means that the request was too long for the model. Pi's own judgement is used where it can be had;
+// this one knows what the providers' refusals have in common. It takes nothing for an overflow that speaks of output,
+// quotas or rates: a window dropped by mistake costs more than one error shown.
 import type { LogMessage } from "./entries.ts";
 
-/** "prompt is too long", "request_too_large", "too large for model with … maximum context length" */
-const TOO_LONG = /\b(prompt|input|request|messages?)\b.{0,40}\btoo (long|large)\b|request_too_large|too many tokens/i;
-/** "exceeds the context window", "context length exceeded", "maximum context length is", "token limit exceeded" */
-const BEYOND_LIMIT =
-  /(exceed|greater than|beyond|maximum|reduce).{0,80}(context|token|prompt|length)|(context|token|prompt).{0,40}(exceed|limit|maximum)/i;
-/** Throttling also speaks of tokens and limits. */
-const THROTTLED = /rate.?limit|throttl|too many requests|quota|per minute|overloaded/i;
+/** `contextWindow` is the model's, in tokens. */
+export type IsOverflow = (message: LogMessage, contextWindow: number | undefined) => boolean;
 
-export function isOverflowMessage(message: LogMessage): boolean {
-  const { stopReason, errorMessage } = message;
-  if (stopReason !== "error" || errorMessage === undefined || THROTTLED.test(errorMessage)) return false;
-  return TOO_LONG.test(errorMessage) || BEYOND_LIMIT.test(errorMessage);
-}
+const REFUSALS: readonly RegExp[] = [
+  /\b(prompt|input|request|conversation)\b.{0,40}\btoo (long|large)\b/i,
+  /request_too_large|context[_ ]length[_ ]exceeded|context_window_exceeded/i,
+  /exceed.{0,40}\b(context|prompt)\b.{0,20}\b(window|length|size|limit)?/i,
+  /\b(input|prompt)\b.{0,40}\b(exceeds|longer than|greater than)\b/i,
+  /\b(longer|greater) than\b.{0,40}\bcontext\b/i,
+  /\b(maximum|configured)\b.{0,20}\b(context|prompt)\b.{0,20}\b(length|size)\b/i,
+  /reduce the length of the messages|range of input length/i,
+];
+const OTHER_LIMITS =
+  /max_tokens|output tokens|budget_tokens|rate.?limit|throttl|too many requests|quota|allowance|\b(daily|monthly|weekly|per (minute|day|month))\b|overloaded/i;
+
+export const isOverflowMessage: IsOverflow = ({ stopReason, errorMessage }) => {
+  if (stopReason !== "error" || errorMessage === undefined || OTHER_LIMITS.test(errorMessage)) return false;
+  return REFUSALS.some((refusal) => refusal.test(errorMessage));
+};

@@ -86,7 +86,11 @@ export function onSettled(
   };
   api.on("agent_start", stop);
   api.on("session_before_compact", stop);
-  api.on("session_shutdown", stop);
+  api.on("session_shutdown", () => {
+    // Nothing will settle here any more.
+    for (const resolve of waiting.splice(0)) resolve();
+    return stop();
+  });
   api.on("before_agent_start", () => {
     state.failures = 0;
     return undefined;
@@ -107,9 +111,18 @@ export function onSettled(
     turnEnd: async (ctx) => {
       if (native || ctx.mode !== undefined) return new Promise((resolve) => waiting.push(resolve));
       do await new Promise((resolve) => setTimeout(resolve, IDLE_POLL_MS));
-      while (!ctx.isIdle());
+      while (isBusy(ctx));
     },
   };
+}
+
+function isBusy(ctx: HostContext): boolean {
+  try {
+    return !ctx.isIdle();
+  } catch {
+    // A context of a session that is gone.
+    return false;
+  }
 }
 
 /** Undefined when the context belongs to a session that is gone. */

@@ -65,6 +65,9 @@ export class BranchIndex {
   #requestMarks: PlacedMark[] = [];
   /** The calls of the newest assistant message: the batch that an opener among their results closes. */
   #batch: ToolBatch = noBatch();
+  #userMessages = 0;
+  /** Rows have changed their window since they were read. */
+  #renumbered = false;
   readonly #texts = new WeakMap<LogEntry, ItemText>();
 
   constructor() {
@@ -87,6 +90,11 @@ export class BranchIndex {
 
   get lastCompaction(): CompactionMark | undefined {
     return this.#lastCompaction;
+  }
+
+  /** Number of messages that the user sent on this branch. */
+  get userMessages(): number {
+    return this.#userMessages;
   }
 
   get requestMarks(): readonly PlacedMark[] {
@@ -146,9 +154,10 @@ export class BranchIndex {
       id = entry.parentId;
     }
     const rebuilt = meeting !== this.#path.length - 1;
+    this.#renumbered = false;
     if (rebuilt) this.#truncate(meeting + 1);
     for (let i = fresh.length - 1; i >= 0; i--) this.#append(fresh[i] as LogEntry);
-    return rebuilt ? "rebuilt" : "grown";
+    return rebuilt || this.#renumbered ? "rebuilt" : "grown";
   }
 
   #resetFolds(): void {
@@ -159,6 +168,7 @@ export class BranchIndex {
     this.#lastCustom = new Map();
     this.#lastCompaction = undefined;
     this.#requestMarks = [];
+    this.#userMessages = 0;
     this.#batch = noBatch();
   }
 
@@ -195,6 +205,7 @@ export class BranchIndex {
   #addRow(entry: LogEntry, head: ItemHead, window: number): void {
     this.#rowOfId.set(entry.id, this.#rows.length);
     this.#rows.push({ entry, head, window });
+    if (head.fromUser) this.#userMessages++;
     if (window < this.current.number) this.#moveCurrentBehind(window);
   }
 
@@ -202,7 +213,9 @@ export class BranchIndex {
   #moveCurrentBehind(closed: number): void {
     for (let i = this.current.firstRow; i < this.#rows.length; i++) {
       const row = this.#rows[i];
-      if (row && row.window !== closed) this.#rows[i] = { ...row, window: closed };
+      if (!row || row.window === closed) continue;
+      this.#rows[i] = { ...row, window: closed };
+      this.#renumbered = true;
     }
     this.#windows[this.#windows.length - 1] = { ...this.current, firstRow: this.#rows.length };
   }

@@ -10,13 +10,16 @@ import {
   notesIndexHeading,
   notesIndexOmitted,
 } from "../prompts.ts";
-import { countCodePoints, headOf, oneLine, shorten, tailOf } from "../storage/text.ts";
+import { countCodePoints, headOf, oneLine, shorten, tailOf, utf8Bytes } from "../storage/text.ts";
+import { CODE_UNITS_PER_TOKEN } from "./usage.ts";
 
 export const REQUEST_INDEX_MAX = 25;
 export const REQUEST_PREVIEW_CODE_POINTS = 160;
 export const LATEST_REQUEST_CODE_POINTS = 2_000;
 export const EDITED_FILES_MAX = 5;
 const EDITED_PATH_CODE_POINTS = 200;
+/** Changes further back than this are not looked for: a window change costs the same in a long session. */
+const EDIT_SEARCH_MAX_ROWS = 5_000;
 export const NOTES_INDEX_MAX_FILES = 25;
 export const NOTES_INDEX_MAX_CODE_POINTS = 6_000;
 export const SIBLING_RESULTS_MAX = 20;
@@ -31,8 +34,8 @@ export interface NoteRow {
   readonly updated_at: string;
 }
 
-/** The agent's own notes, newest update first; undefined when they could not be listed. */
-export type NotesIndex = readonly NoteRow[] | undefined;
+/** The agent's own notes, newest update first, and how many there are; undefined when they could not be listed. */
+export type NotesIndex = { readonly rows: readonly NoteRow[]; readonly total: number } | undefined;
 
 function requestLine(branch: BranchIndex, row: Row, answered: boolean): string {
   const text = oneLine(headOf(branch.text(row.entry).points.text, REQUEST_PREVIEW_CODE_POINTS * 4));
@@ -60,28 +63,43 @@ function isFinalAnswer(entry: LogEntry): boolean {
   return !blocks.some(isToolCallBlock) && blocks.some((block) => isTextBlock(block) && block.text.trim() !== "");
 }
 
-/** The user-request index: the latest real user messages, oldest first, and which of them got a final answer. */
-export function requestIndex(branch: BranchIndex, latestMaxCodePoints: number): string {
-  const requests: { row: Row; answered: boolean }[] = [];
-  let older = 0;
-  let answerSeen = false;
-  for (let i = branch.rows.length - 1; i >= 0; i--) {
+interface IndexedRequest {
+  readonly row: Row;
+  readonly answered: boolean;
+}
+
+/**
+ * The latest requests, newest first. One is answered by a final answer that came before the next request, or together
+ * with a later one when nothing was cut off between them.
+ */
+function latestRequests(branch: BranchIndex): readonly IndexedRequest[] {
+  const requests: IndexedRequest[] = [];
+  let answered = false;
+  let betweenRequests = false;
+  for (let i = branch.rows.length - 1; i >= 0 && requests.length < REQUEST_INDEX_MAX; i--) {
     const row = branch.rows[i] as Row;
-    if (!row.head.fromUser) {
-      if (isFinalAnswer(row.entry)) answerSeen = true;
-      continue;
+    if (row.head.fromUser) {
+      requests.push({ row, answered });
+      betweenRequests = true;
+    } else if (row.head.role === "assistant") {
+      const { stopReason } = row.entry.message ?? {};
+      const wasCutOff = stopReason === "aborted" || stopReason === "error";
+      if (betweenRequests && wasCutOff) answered = false;
+      betweenRequests = false;
+      if (isFinalAnswer(row.entry)) answered = true;
     }
-    // Several messages before one answer were all answered by it.
-    if (requests.length < REQUEST_INDEX_MAX) requests.push({ row, answered: answerSeen });
-    else older++;
   }
-  const latest = requests[0];
+  return requests;
+}
+
+/** The user-request index, oldest first, and which of the requests got a final answer. */
+export function requestIndex(branch: BranchIndex, latestMaxCodePoints: number): string {
+  const requests = latestRequests(branch);
+  const [latest, ...earlier] = requests;
   if (!latest) return "The user has not asked anything yet.";
-  const lines = requests
-    .slice(1)
-    .reverse()
-    .map(({ row, answered }) => requestLine(branch, row, answered));
-  const heading = lines.length === 0 ? [] : [`User requests so far, oldest first (id — window — text):`];
+  const older = branch.userMessages - requests.length;
+  const lines = earlier.reverse().map(({ row, answered }) => requestLine(branch, row, answered));
+  const heading = lines.length === 0 ? [] : ["User requests so far, oldest first (id — window — text):"];
   const olderLine = older === 0 ? [] : [`(${older} older: history_list_items {"role":"user"})`];
   const state = latest.answered
     ? "The latest request got a final answer; do not do it again:"
@@ -95,17 +113,20 @@ function editedPath(block: unknown): string | undefined {
   return typeof path === "string" ? path : undefined;
 }
 
-/** The files changed last through edit and write calls, with the item that holds the last change. */
+/** The files changed last through edit and write calls that succeeded, with the item that holds the last change. */
 export function editedFilesIndex(branch: BranchIndex): string {
   const files = new Map<string, Row>();
-  for (let i = branch.rows.length - 1; i >= 0 && files.size < EDITED_FILES_MAX; i--) {
+  const succeeded = new Set<string>();
+  const oldest = Math.max(0, branch.rows.length - EDIT_SEARCH_MAX_ROWS);
+  for (let i = branch.rows.length - 1; i >= oldest && files.size < EDITED_FILES_MAX; i--) {
     const row = branch.rows[i] as Row;
+    if (row.head.role === "tool" && row.entry.message?.isError !== true) succeeded.add(row.head.toolCallId ?? "");
     if (row.head.role !== "assistant" || row.head.calls.length === 0) continue;
-    const blocks = blocksOf(row.entry.message?.content);
-    for (let b = blocks.length - 1; b >= 0 && files.size < EDITED_FILES_MAX; b--) {
-      const path = editedPath(blocks[b]);
-      if (path !== undefined && !files.has(path)) files.set(path, row);
+    for (const block of blocksOf(row.entry.message?.content).toReversed()) {
+      const path = isToolCallBlock(block) && succeeded.has(block.id) ? editedPath(block) : undefined;
+      if (path !== undefined && !files.has(path) && files.size < EDITED_FILES_MAX) files.set(path, row);
     }
+    succeeded.clear();
   }
   if (files.size === 0) return "";
   const lines = Array.from(
@@ -118,16 +139,16 @@ export function editedFilesIndex(branch: BranchIndex): string {
 export function notesIndex(agent: string, notes: NotesIndex): string {
   if (notes === undefined) return NOTES_INDEX_UNREADABLE;
   const heading = notesIndexHeading(agent);
-  if (notes.length === 0) return `${heading}\n${NOTES_INDEX_NONE}`;
+  if (notes.total === 0) return `${heading}\n${NOTES_INDEX_NONE}`;
   const lines: string[] = [];
   let left = NOTES_INDEX_MAX_CODE_POINTS - countCodePoints(heading) - 80;
-  for (const { path, bytes, updated_at } of notes.slice(0, NOTES_INDEX_MAX_FILES)) {
+  for (const { path, bytes, updated_at } of notes.rows.slice(0, NOTES_INDEX_MAX_FILES)) {
     const line = JSON.stringify({ path, bytes, updated_at });
     left -= countCodePoints(line) + 1;
     if (left < 0) break;
     lines.push(line);
   }
-  const omitted = notes.length - lines.length;
+  const omitted = notes.total - lines.length;
   return [heading, ...lines, ...(omitted === 0 ? [] : [notesIndexOmitted(omitted)])].join("\n");
 }
 
@@ -152,22 +173,34 @@ export interface NextWindow {
   readonly overflowOf: number | undefined;
 }
 
-const CODE_POINTS_PER_TOKEN = 4;
 const OVERFLOW_REQUEST_SHARE = 0.25;
+
+/** At least so many tokens: a quarter for plain text, one for every other character. */
+function tokensAtMost(text: string): number {
+  // Beyond ASCII each character has two bytes more than code units, or nearly so.
+  const other = (utf8Bytes(text) - text.length) / 2;
+  return (text.length - other) / CODE_UNITS_PER_TOKEN + other;
+}
+
+/** How much of the latest request a bootstrap holds: after an overflow a quarter of the model's window, by tokens. */
+function latestRequestMax(branch: BranchIndex, overflowOf: number | undefined): number {
+  if (overflowOf === undefined) return LATEST_REQUEST_CODE_POINTS;
+  const [latest] = latestRequests(branch);
+  if (!latest) return LATEST_REQUEST_CODE_POINTS;
+  const { points } = branch.text(latest.row.entry);
+  const share = (overflowOf * OVERFLOW_REQUEST_SHARE) / Math.max(1, tokensAtMost(points.text));
+  return Math.max(LATEST_REQUEST_CODE_POINTS, Math.floor(points.length * Math.min(1, share)));
+}
 
 /** The bootstrap of the window that opens next on this branch. */
 export function nextBootstrap(branch: BranchIndex, { identity, notes, overflowOf }: NextWindow): string {
-  const latestMax =
-    overflowOf === undefined
-      ? LATEST_REQUEST_CODE_POINTS
-      : Math.max(LATEST_REQUEST_CODE_POINTS, Math.floor(overflowOf * OVERFLOW_REQUEST_SHARE * CODE_POINTS_PER_TOKEN));
   return bootstrapText({
     ...identity,
     firstWindowId: "w1",
     previousWindowId: branch.current.id,
     afterOverflow: overflowOf !== undefined,
     siblingResults: siblingResults(branch),
-    requests: requestIndex(branch, latestMax),
+    requests: requestIndex(branch, latestRequestMax(branch, overflowOf)),
     editedFiles: editedFilesIndex(branch),
     notes: notesIndex(identity.agent, notes),
   });

@@ -6,13 +6,6 @@ const FALLBACK_MARGIN_SHARE = 0.02;
 const FALLBACK_MAX_SHARE = 0.25;
 const REMINDER_MAX_SHARE = 0.5;
 
-export interface HostFigures {
-  /** Tokens the host counts; null when it does not know. */
-  readonly tokens: number | null;
-  /** The model's context window, in tokens. */
-  readonly contextWindow: number;
-}
-
 export interface BudgetSettings {
   readonly reminderRemainingPercent: number;
   readonly reminderRemainingFloorTokens: number;

@@ -99,9 +99,8 @@ export class Coordination {
   /** True when the owner changed. */
   #claim(data: unknown): boolean {
     const claim = parseClaim(data, ["version", "sessionId", "owner", "respond"]);
-    // Another session of this process answers for itself.
-    if (claim && claim.sessionId !== this.#sessionId) return false;
-    if (!claim) return false;
+    if (!claim) return this.#refuse(data, "a claim is { version: 1, sessionId, owner, respond? } and nothing else");
+    if (claim.sessionId !== this.#sessionId) return this.#refuse(data, `this is session ${this.#sessionId}`);
     const isFree = this.#owner === undefined || this.#owner === claim.owner;
     const changed = isFree && this.#owner !== claim.owner;
     if (isFree) this.#owner = claim.owner;
@@ -112,13 +111,26 @@ export class Coordination {
       accepted: isFree,
       ...(isFree ? {} : { reason: `the continuation is held by ${this.#owner}` }),
     };
+    this.#answer(claim.respond, result);
+    return changed;
+  }
+
+  /** Answers a claim that cannot count, where it can be answered at all. */
+  #refuse(data: unknown, reason: string): false {
+    const { owner, respond } = (data ?? {}) as { owner?: unknown; respond?: unknown };
+    const name = typeof owner === "string" ? owner.slice(0, OWNER_MAX_CODE_UNITS) : "";
+    const result: ClaimResult = { version: 1, sessionId: this.#sessionId, owner: name, accepted: false, reason };
+    this.#answer(typeof respond === "function" ? (respond as Claim["respond"]) : undefined, result);
+    return false;
+  }
+
+  #answer(respond: Claim["respond"], result: ClaimResult): void {
     try {
-      claim.respond?.(result);
+      respond?.(result);
     } catch {
       // The claimant's own fault; the result stands on the bus as well.
     }
     this.#bus.emit(COORDINATION_CHANNELS.claimResult, result);
-    return changed;
   }
 
   #release(data: unknown): boolean {

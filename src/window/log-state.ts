@@ -16,6 +16,8 @@ export interface LogState {
   readonly hasWork: boolean;
   /** A response of this window did not fail. */
   readonly answered: boolean;
+  /** A message of the user has arrived in this window. */
+  readonly userSpoke: boolean;
   /** A response of this window reported its usage, so the host's figure is this window's. */
   readonly usageKnown: boolean;
   /** The call of the latest own note write, when it failed in this window. */
@@ -23,6 +25,8 @@ export interface LogState {
   readonly reminded: boolean;
   readonly fallbackGiven: boolean;
   readonly fence: Fence | undefined;
+  /** The newest response's batch holds a saved checkpoint: what comes after it in the batch is too late. */
+  readonly batchHasCheckpoint: boolean;
   /** A checkpoint saved for a manual compaction that has not used it yet. */
   readonly checkpoint: string | undefined;
   /** The hard trigger's value that has fired and not been undercut since; survives windows. */
@@ -34,11 +38,13 @@ export const INITIAL_LOG: LogState = {
   cause: undefined,
   hasWork: false,
   answered: false,
+  userSpoke: false,
   usageKnown: false,
   failedWrite: undefined,
   reminded: false,
   fallbackGiven: false,
   fence: undefined,
+  batchHasCheckpoint: false,
   checkpoint: undefined,
   hardFiredAt: undefined,
 };
@@ -65,16 +71,23 @@ function onControl(log: LogState, fact: LogFact & { type: "control_arrived" }): 
 }
 
 function onAnswer(log: LogState, fact: LogFact & { type: "model_answered" }): LogState {
-  if (fact.failed) return log;
+  if (fact.failed) return { ...log, batchHasCheckpoint: false };
   const { usedTokens } = fact;
   const isBelow =
     usedTokens !== undefined && log.hardFiredAt !== undefined && usedTokens < log.hardFiredAt * HARD_REARM_SHARE;
   return {
     ...log,
     answered: true,
+    batchHasCheckpoint: false,
     usageKnown: log.usageKnown || usedTokens !== undefined,
     hardFiredAt: isBelow ? undefined : log.hardFiredAt,
   };
+}
+
+/** A fallback that was taken back was never given: it may come again. */
+function withoutFence(log: LogState, { kind }: Fence): LogState {
+  const fallback = kind === "fallback" ? { fallbackGiven: false, hardFiredAt: undefined } : {};
+  return { ...log, ...fallback, fence: undefined };
 }
 
 /** One more fact of the log. */
@@ -85,15 +98,16 @@ export function foldLog(log: LogState, fact: LogFact): LogState {
     case "control_arrived":
       return onControl(log, fact);
     case "control_cancelled":
-      return log.fence?.requestId === fact.requestId ? { ...log, fence: undefined } : log;
+      return log.fence?.requestId === fact.requestId ? withoutFence(log, log.fence) : log;
     case "checkpoint_saved":
       return {
         ...log,
         fence: log.fence?.requestId === fact.requestId ? undefined : log.fence,
+        batchHasCheckpoint: true,
         checkpoint: fact.requestId,
       };
     case "user_spoke":
-      return { ...log, checkpoint: undefined };
+      return { ...log, userSpoke: true, checkpoint: undefined };
     case "worked":
       return { ...log, hasWork: true };
     case "model_answered":

@@ -10,6 +10,8 @@ import { type Fence, foldLog, INITIAL_LOG, type LogState } from "./log-state.ts"
 /** A manual compaction that waits for its checkpoint. */
 export interface Manual {
   readonly requestId: string;
+  /** Without a compaction the saved checkpoint opens the window itself. */
+  readonly opensByWrite: boolean;
   readonly phase: "awaiting" | "saved" | "compacting";
   /** Its message has been in a request. */
   readonly delivered: boolean;
@@ -50,6 +52,9 @@ export type LiveEvent =
       readonly type: "tool_called";
       readonly toolCallId: string;
       readonly ownNoteWrite: boolean;
+      readonly opensWindow: boolean;
+      /** Called by another tool: its result stands nowhere on the log. */
+      readonly nested: boolean;
       readonly batchIsClosed: boolean;
     }
   | { readonly type: "tool_failed"; readonly toolCallId: string }
@@ -76,7 +81,7 @@ export type LiveEvent =
 
 export type WindowEvent = LogFact | LiveEvent;
 
-export type ToolRefusal = "window_closed" | "fence" | "claim_taken" | "checkpoint_saved";
+export type ToolRefusal = "window_closed" | "fence" | "claim_taken" | "checkpoint_saved" | "nested";
 
 /** What the shell has to carry out. */
 export type Effect =
@@ -147,9 +152,10 @@ const live = (state: WindowState, change: Partial<LiveState>, ...effects: readon
 function onToolCalled(state: WindowState, event: Live<"tool_called">): Step {
   const refuse = (because: ToolRefusal) => stay(state, { type: "refuse_tool", because });
   if (event.batchIsClosed) return refuse("window_closed");
-  const { manual } = state.live;
-  if (manual && manual.phase !== "awaiting") return refuse("checkpoint_saved");
-  if (!fenceOf(state)) return stay(state, { type: "allow_tool" });
+  if (state.log.batchHasCheckpoint) return refuse("checkpoint_saved");
+  const fence = fenceOf(state);
+  if (event.nested && (event.opensWindow || (fence && event.ownNoteWrite))) return refuse("nested");
+  if (!fence) return stay(state, { type: "allow_tool" });
   if (!event.ownNoteWrite) return refuse("fence");
   if (state.live.claim !== undefined) return refuse("claim_taken");
   return live(state, { claim: event.toolCallId }, { type: "allow_tool" });
@@ -162,6 +168,7 @@ function onNoteSaved(state: WindowState, event: Live<"note_saved">): Step {
   const answersManual = manual && (fence.kind === "fallback" || manual.requestId === fence.requestId);
   const saved = answersManual ? { manual: { ...manual, phase: "saved" } as const } : {};
   if (fence.kind === "fallback") return live(state, saved, { type: "open_window", cause: "checkpoint" });
+  if (answersManual && manual.opensByWrite) return live(state, saved, { type: "open_window", cause: "context_new" });
   return live(state, saved, { type: "mark_checkpoint", requestId: fence.requestId });
 }
 
@@ -209,13 +216,11 @@ function onCompaction(before: WindowState, event: Live<"compaction_started">): S
   switch (event.reason) {
     case "overflow":
       // A second overflow in a row is the host's plain error.
-      return log.cause === "overflow" && !log.answered
-        ? cancel
-        : stay(state, { type: "open_window", cause: "overflow" });
+      return isOverflowInARow(log) ? cancel : stay(state, { type: "open_window", cause: "overflow" });
     case "manual":
       if (!log.hasWork) return isOld ? stay(state, { type: "consolidate" }) : cancel;
       if (log.checkpoint !== undefined) return stay(state, { type: "open_window", cause: "manual_compact" });
-      return startCheckpoint(state, event.requestId);
+      return startCheckpoint(state, event.requestId, false);
     case "threshold":
       if (isOld) return stay(state, { type: "consolidate" });
       return fenceOf(state) || log.fallbackGiven || !log.hasWork
@@ -224,8 +229,13 @@ function onCompaction(before: WindowState, event: Live<"compaction_started">): S
   }
 }
 
-function startCheckpoint(state: WindowState, requestId: string): Step {
-  const manual: Manual = { requestId, phase: "awaiting", delivered: false };
+/** Nothing was answered and nobody has spoken since the last overflow: a third attempt would be a loop. */
+function isOverflowInARow({ cause, answered, userSpoke }: LogState): boolean {
+  return cause === "overflow" && !answered && !userSpoke;
+}
+
+function startCheckpoint(state: WindowState, requestId: string, opensByWrite: boolean): Step {
+  const manual: Manual = { requestId, opensByWrite, phase: "awaiting", delivered: false };
   return live(state, { manual }, { type: "run_checkpoint", requestId });
 }
 
@@ -255,9 +265,7 @@ function onLive(state: WindowState, event: LiveEvent): Step {
       // A steer that is not on the branch by now was taken back, so it is offered again.
       return live(state, { claim: undefined, queued: state.live.queued.filter(({ via }) => via === "nextTurn") });
     case "overflow_settled":
-      return state.log.cause === "overflow" && !state.log.answered
-        ? stay(state)
-        : stay(state, { type: "open_window", cause: "overflow" });
+      return isOverflowInARow(state.log) ? stay(state) : stay(state, { type: "open_window", cause: "overflow" });
     case "compaction_started":
       return onCompaction(state, event);
     case "manual_compacting": {
@@ -267,7 +275,7 @@ function onLive(state: WindowState, event: LiveEvent): Step {
     case "manual_ended":
       return live(state, { manual: undefined, claim: undefined });
     case "checkpoint_asked":
-      return state.live.manual || !state.log.hasWork ? stay(state) : startCheckpoint(state, event.requestId);
+      return state.live.manual || !state.log.hasWork ? stay(state) : startCheckpoint(state, event.requestId, true);
   }
 }
 

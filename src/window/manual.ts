@@ -2,7 +2,10 @@
 // has ended, one way or another. It never compacts and never judges whether the checkpoint was saved.
 
 /** After this the checkpoint turn is ended and the compaction cancelled. */
-export const CHECKPOINT_TURN_LIMIT_MS = 5 * 60_000;
+const CHECKPOINT_TURN_LIMIT_MS = 5 * 60_000;
+
+/** How long an aborted turn may take to end before it is left behind. */
+const ABORTED_TURN_GRACE_MS = 10_000;
 
 export interface ControlTurn {
   /** Sends the message that starts the turn. */
@@ -25,19 +28,32 @@ export async function runControlTurn(
 ): Promise<TurnOutcome> {
   if (signal.aborted) return "aborted";
   let timedOut = false;
-  const onAbort = () => turn.abort();
+  let grace: NodeJS.Timeout | undefined;
+  let leaveBehind = () => {};
+  const leftBehind = new Promise<void>((resolve) => {
+    leaveBehind = resolve;
+  });
+  const abort = () => {
+    grace ??= setTimeout(leaveBehind, ABORTED_TURN_GRACE_MS);
+    try {
+      turn.abort();
+    } catch {
+      // A session that is gone has no turn to end.
+    }
+  };
   const timer = setTimeout(() => {
     timedOut = true;
-    turn.abort();
+    abort();
   }, limitMs);
-  signal.addEventListener("abort", onAbort, { once: true });
+  signal.addEventListener("abort", abort, { once: true });
   try {
     turn.start();
     // Waited for even when aborted: hosts write the rest of the turn down while it ends.
-    await turn.end;
+    await Promise.race([turn.end, leftBehind]);
   } finally {
     clearTimeout(timer);
-    signal.removeEventListener("abort", onAbort);
+    clearTimeout(grace);
+    signal.removeEventListener("abort", abort);
   }
   if (timedOut) return "timed_out";
   return signal.aborted || turn.runSignal()?.aborted === true ? "aborted" : "ended";

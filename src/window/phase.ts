@@ -1,16 +1,5 @@
-// What a window's state says to others: its phase by name, and how much of it is used. Pure.
-import type { HostFigures } from "./budget.ts";
+// What a window's state says to others: its phase by name. Pure.
 import { fenceOf, type WindowState } from "./machine.ts";
-
-/**
- * Tokens used in this window. Right after a change the host still counts the old window; where the provider reports no
- * usage at all, the window's own estimate stands in once it has been answered.
- */
-export function usedTokens(host: HostFigures | undefined, state: WindowState, estimate: () => number): number | null {
-  const { log } = state;
-  if (log.usageKnown || log.number === 1) return host?.tokens ?? null;
-  return log.answered ? estimate() : null;
-}
 
 export const PHASES = [
   "disabled",

@@ -43,7 +43,7 @@ interface Cut {
   readonly lead: LogMessage;
   readonly windowId: string;
   readonly firstMessage: number;
-  readonly rows: Iterable<Row>;
+  readonly rows: readonly Row[];
 }
 
 function leadMessage(customType: string, content: string, timestamp: number): LogMessage {
@@ -74,20 +74,16 @@ function openerInMessages(
   return undefined;
 }
 
-function* rowsFrom(branch: BranchIndex, from: number, to = branch.rows.length): Iterable<Row> {
-  for (let i = from; i < to; i++) yield branch.rows[i] as Row;
-}
-
 /** The rows that the host's messages stand for, by its latest compaction: the entry, what it kept, and what came after. */
-function* hostRows(branch: BranchIndex): Iterable<Row> {
+function hostRows(branch: BranchIndex): readonly Row[] {
   const compaction = branch.lastCompaction;
-  if (!compaction) return yield* rowsFrom(branch, 0);
-  const own = branch.row(compaction.entry.id);
-  if (own) yield own;
-  const keptId = compaction.entry.firstKeptEntryId;
-  const kept = typeof keptId === "string" ? firstRowAt(branch, keptId, compaction.rowsBefore) : compaction.rowsBefore;
-  yield* rowsFrom(branch, kept, compaction.rowsBefore);
-  yield* rowsFrom(branch, compaction.rowsBefore + (own ? 1 : 0));
+  if (!compaction) return branch.rows;
+  const { rowsBefore, entry } = compaction;
+  const own = branch.row(entry.id);
+  const keptId = entry.firstKeptEntryId;
+  const kept = typeof keptId === "string" ? firstRowAt(branch, keptId, rowsBefore) : rowsBefore;
+  const after = branch.rows.slice(rowsBefore + (own ? 1 : 0));
+  return [...(own ? [own] : []), ...branch.rows.slice(kept, rowsBefore), ...after];
 }
 
 /** The row of an entry, or the end when the host keeps nothing. */
@@ -102,6 +98,23 @@ function endOfBatch(messages: readonly LogMessage[], at: number): number {
   return end;
 }
 
+/**
+ * Where the current window starts in messages that do not show its opener: behind the host's summary, which is the
+ * bootstrap once more, and behind everything that stands for a row of an older window.
+ */
+function endOfOlderWindows(messages: readonly LogMessage[], branch: BranchIndex): number {
+  const { current, lastCompaction } = branch;
+  const isOurs = lastCompaction?.consolidates === current.id || lastCompaction?.entry.id === current.openerEntryId;
+  if (messages[0]?.role === "compactionSummary" && isOurs) return 1;
+  const alignment = new Alignment(hostRows(branch));
+  let end = 0;
+  messages.forEach((message, at) => {
+    const row = alignment.rowOf(message);
+    if (row && (row.window < current.number || row.entry.id === current.openerEntryId)) end = at + 1;
+  });
+  return end;
+}
+
 function cutOf({ messages, branch, identity }: RequestInput): Cut {
   const { current } = branch;
   const found = openerInMessages(messages, branch);
@@ -112,18 +125,16 @@ function cutOf({ messages, branch, identity }: RequestInput): Cut {
       windowId: opener.details.opens,
       firstMessage: opener.type === "tool_result" ? endOfBatch(messages, at) : at + 1,
       // An opener the branch does not hold yet: nothing after it has an entry either.
-      rows: known ? rowsFrom(branch, current.firstRow + (opener.type === "message" ? 1 : 0)) : [],
+      rows: known ? branch.rows.slice(current.firstRow + (opener.type === "message" ? 1 : 0)) : [],
     };
   }
-  const summaryLeads = messages[0]?.role === "compactionSummary";
   if (current.opener && current.opener.type !== "foreign_compaction") {
-    // The host's own context starts at our compaction: its summary is the bootstrap once more.
     const opensItself = current.opener.type !== "tool_result";
     return {
       lead: bootstrapMessage(current.opener.details),
       windowId: current.id,
-      firstMessage: summaryLeads ? 1 : 0,
-      rows: rowsFrom(branch, current.firstRow + (opensItself ? 1 : 0)),
+      firstMessage: endOfOlderWindows(messages, branch),
+      rows: branch.rows.slice(current.firstRow + (opensItself ? 1 : 0)),
     };
   }
   return {
@@ -163,28 +174,65 @@ export function isCopyOf(message: LogMessage, entry: LogEntry): boolean {
   }
 }
 
+/** Rows a message of this kind may stand for, however far away. */
+function rowKey(role: string | undefined, timestamp: unknown, toolCallId: unknown): string {
+  return `${role}|${String(timestamp)}|${String(toolCallId)}`;
+}
+
+function keyOfEntry(entry: LogEntry): string {
+  if (entry.type !== "message") return entry.type;
+  return rowKey(entry.message?.role, entry.message?.timestamp, entry.message?.toolCallId);
+}
+
+const ENTRY_TYPES: Readonly<Record<string, string>> = {
+  custom: "custom_message",
+  branchSummary: "branch_summary",
+  compactionSummary: "compaction",
+};
+
+function keyOfMessage(message: LogMessage): string {
+  return ENTRY_TYPES[message.role] ?? rowKey(message.role, message.timestamp, message.toolCallId);
+}
+
 /** Walks rows in step with messages; a row without a message is passed over, a message without a row gets none. */
 class Alignment {
-  readonly #rows: Iterator<Row>;
-  readonly #ahead: Row[] = [];
+  readonly #rows: readonly Row[];
+  #next = 0;
+  /** Positions by key, made only when messages and rows have drifted further apart than a look ahead. */
+  #positions: Map<string, number[]> | undefined;
 
-  constructor(rows: Iterable<Row>) {
-    this.#rows = rows[Symbol.iterator]();
+  constructor(rows: readonly Row[]) {
+    this.#rows = rows;
   }
 
   rowOf(message: LogMessage): Row | undefined {
-    for (let i = 0; i < LOOKAHEAD_ROWS; i++) {
-      if (i >= this.#ahead.length) {
-        const next = this.#rows.next();
-        if (next.done === true) return undefined;
-        this.#ahead.push(next.value);
+    const end = Math.min(this.#rows.length, this.#next + LOOKAHEAD_ROWS);
+    for (let at = this.#next; at < end; at++) if (this.#isAt(at, message)) return this.#take(at);
+    if (end === this.#rows.length) return undefined;
+    const far = this.#positionsOf(message).find((at) => at >= end && this.#isAt(at, message));
+    return far === undefined ? undefined : this.#take(far);
+  }
+
+  #isAt(at: number, message: LogMessage): boolean {
+    return isCopyOf(message, (this.#rows[at] as Row).entry);
+  }
+
+  #take(at: number): Row | undefined {
+    this.#next = at + 1;
+    return this.#rows[at];
+  }
+
+  #positionsOf(message: LogMessage): readonly number[] {
+    if (!this.#positions) {
+      this.#positions = new Map();
+      for (const [at, row] of this.#rows.entries()) {
+        const key = keyOfEntry(row.entry);
+        const known = this.#positions.get(key);
+        if (known) known.push(at);
+        else this.#positions.set(key, [at]);
       }
-      const row = this.#ahead[i] as Row;
-      if (!isCopyOf(message, row.entry)) continue;
-      this.#ahead.splice(0, i + 1);
-      return row;
     }
-    return undefined;
+    return this.#positions.get(keyOfMessage(message)) ?? [];
   }
 }
 
@@ -236,11 +284,14 @@ export function projectRequest(input: RequestInput): RequestOutput {
   const controls = new ControlFilter(cut.windowId, input.cancelled);
   const earlier = input.sent?.windowId === cut.windowId ? input.sent : undefined;
   let followsEarlier = earlier !== undefined;
-  const messages: LogMessage[] = [cut.lead];
+  const leading = input.messages.findIndex(({ role }) => role !== "system" && role !== "developer");
+  // Where a host shows its own leading messages they stay first.
+  const messages: LogMessage[] = [...input.messages.slice(0, Math.max(0, leading)), cut.lead];
   const keys: string[] = [];
   const ids: (string | undefined)[] = [];
   for (let i = cut.firstMessage; i < input.messages.length; i++) {
     const message = input.messages[i] as LogMessage;
+    if (i < leading) continue;
     const row = alignment.rowOf(message);
     if (!controls.shows(message) || (row && row.window < oldestShown)) continue;
     const key = keyOf(message);
@@ -261,8 +312,9 @@ function idFor(message: LogMessage, row: Row | undefined): string | undefined {
 
 /** Whether the newest message that should have an entry has none yet. */
 export function newestIsMissing(messages: readonly LogMessage[], branch: BranchIndex): boolean {
-  const newest = messages.at(-1);
-  if (!newest || newest.role === "assistant" || newest.role === "compactionSummary") return false;
+  // Messages that other extensions put in have no entry and never get one.
+  const newest = messages.findLast(({ role }) => role === "user" || role === "toolResult" || role === "assistant");
+  if (!newest || newest.role === "assistant") return false;
   const rows = branch.rows;
   for (let i = rows.length - 1; i >= Math.max(0, rows.length - LOOKAHEAD_ROWS); i--)
     if (isCopyOf(newest, (rows[i] as Row).entry)) return false;

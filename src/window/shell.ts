@@ -2,9 +2,9 @@
 // into messages, opener details and compactions. It decides nothing itself.
 import { randomUUID } from "node:crypto";
 import { TokenBudgetError } from "../errors.ts";
-import type { CompactionAnswer, HostMessage, ToolResultEvent } from "../host/api.ts";
+import type { CompactionAnswer, HostMessage, ToolCallEvent, ToolResultEvent } from "../host/api.ts";
 import { blocksOf, type EntrySource, isToolCallBlock, type LogMessage } from "../host/entries.ts";
-import { type Compaction, waitForEntry } from "../host/host.ts";
+import type { Compaction } from "../host/host.ts";
 import type { BranchIndex } from "../log/branch.ts";
 import {
   CANCELLED_ENTRY,
@@ -13,6 +13,7 @@ import {
   isNoteWriteTool,
   type OpenerCause,
   type OpenerDetails,
+  openerOfMessage,
 } from "../log/marks.ts";
 import * as prompts from "../prompts.ts";
 import type { NotesIndex } from "./bootstrap.ts";
@@ -23,6 +24,7 @@ import type { Delivery, ToolRefusal, WindowState } from "./machine.ts";
 import { type ControlTurn, runControlTurn } from "./manual.ts";
 import { consolidation, openerDetails, openingCompaction, openingMessage } from "./openings.ts";
 import { newestIsMissing, projectRequest, type SentIds } from "./projection.ts";
+import { heldTokens } from "./usage.ts";
 import { BudgetWatch, type BudgetWatchParts } from "./watch.ts";
 
 export interface WindowShellParts extends Omit<BudgetWatchParts, "send"> {
@@ -39,6 +41,8 @@ export interface WindowShellParts extends Omit<BudgetWatchParts, "send"> {
   readonly send: (message: HostMessage, delivery: Delivery | "turn" | "quiet") => void;
   /** Whether this package goes on after a window change; otherwise the continuation is somebody else's. */
   readonly continues: () => boolean;
+  /** What the host keeps of a session when it compacts, in tokens. */
+  readonly keepRecentTokens: number;
   /** Writes a data entry on the log. */
   readonly mark: (customType: string, data: unknown) => void;
 }
@@ -70,6 +74,10 @@ export class WindowShell {
   #runSignal: AbortSignal | undefined;
   #consolidating = false;
   #compacting = false;
+  /** The window in which the host refused a consolidation. */
+  #refusedIn: number | undefined;
+  /** The manual compaction that goes on now has stopped a running turn. */
+  #interrupted = false;
 
   constructor(parts: WindowShellParts) {
     this.#parts = parts;
@@ -86,6 +94,11 @@ export class WindowShell {
     return this.#live.state;
   }
 
+  /** Whether the compaction that goes on is one of our own, which only repeats the bootstrap. */
+  get consolidating(): boolean {
+    return this.#consolidating;
+  }
+
   /** Whether the host compacts right now. */
   get compacting(): boolean {
     return this.#compacting;
@@ -99,10 +112,15 @@ export class WindowShell {
   // --- requests ---
 
   /** The messages of the request that is about to go out. */
-  async request(messages: readonly LogMessage[], signal: AbortSignal | undefined): Promise<readonly LogMessage[]> {
+  async request(
+    messages: readonly LogMessage[],
+    signal: AbortSignal | undefined,
+    waitForNewest: (isMissing: () => boolean) => Promise<void>,
+  ): Promise<readonly LogMessage[]> {
     this.#runSignal = signal;
     this.#watch.requestSent();
-    await waitForEntry(() => newestIsMissing(messages, this.branch));
+    await waitForNewest(() => newestIsMissing(messages, this.branch));
+    for (const requestId of this.#watch.lapsed()) this.#parts.mark(CANCELLED_ENTRY, { requestId });
     const { branch } = this;
     const identity = prompts.identityText(this.#identity(branch.current.id));
     const { messages: projected, sent } = projectRequest({
@@ -127,21 +145,24 @@ export class WindowShell {
   // --- tools ---
 
   /** Why a tool call may not run now; undefined when it may. */
-  refusal(toolName: string, toolCallId: string, input: Readonly<Record<string, unknown>>): string | undefined {
+  refusal({ toolName, toolCallId, input, parentToolCallId }: ToolCallEvent): string | undefined {
     const effect = this.#live.tell({
       type: "tool_called",
       toolCallId,
       ownNoteWrite: isNoteWriteTool(toolName) && this.#parts.isOwnNote(input.path),
+      opensWindow: toolName === "new_context",
+      nested: parentToolCallId !== undefined,
       batchIsClosed: this.branch.batchIsClosed,
     });
     return effect?.type === "refuse_tool" ? this.#refusalReason(effect.because, toolName) : undefined;
   }
 
   /** A tool has ended in a running loop: the place where the budget is checked. */
-  toolEnded({ toolCallId, isError, content, details }: ToolResultEvent): void {
+  toolEnded(event: ToolResultEvent): void {
+    const { toolCallId, isError, content } = event;
     if (isError) this.#live.tell({ type: "tool_failed", toolCallId });
     // The result that opens a window is not on the branch yet, but the window it was measured in is over.
-    if ((details as { opens?: unknown } | null | undefined)?.opens !== undefined) return;
+    if (openerOfMessage({ role: "toolResult", ...event })) return;
     this.#watch.resultArrived(toolCallId, content);
     this.#watch.check("steer");
   }
@@ -225,6 +246,7 @@ export class WindowShell {
     const effect = this.#live.tell({ type: "compaction_started", reason, unconsolidatedWindows: held, requestId });
     switch (effect?.type) {
       case "open_window":
+        this.#interrupted = reason === "manual" && compaction.inRun;
         return this.#openingCompaction(effect.cause, tokensBefore);
       case "consolidate":
         return this.#consolidation(tokensBefore);
@@ -237,13 +259,16 @@ export class WindowShell {
     }
   }
 
-  /** The host's compaction has ended, well or not. */
-  compactionEnded(): void {
+  /** The host's compaction has ended. True when it had stopped a running turn and the work should go on. */
+  compactionEnded(succeeded: boolean): boolean {
     this.#compacting = false;
     if (this.state.live.manual?.phase === "compacting") this.#live.tell({ type: "manual_ended" });
+    const goesOn = succeeded && this.#interrupted && this.#parts.continues();
+    this.#interrupted = false;
+    return goesOn;
   }
 
-  /** A checkpoint outside any compaction, for `/context new`. The window opens when its turn has ended. */
+  /** A checkpoint outside any compaction, for `/context new`: the saved note opens the window. */
   async openByHand(
     instructions: string | undefined,
     signal: AbortSignal,
@@ -251,37 +276,38 @@ export class WindowShell {
   ): Promise<"opened" | "nothing_to_leave" | "no_checkpoint"> {
     const effect = this.#live.tell({ type: "checkpoint_asked", requestId: randomUUID() });
     if (effect?.type !== "run_checkpoint") return "nothing_to_leave";
-    const before = this.branch.current.number;
     const saved = await this.#checkpointTurn(effect.requestId, instructions, signal, controlTurn);
     this.#live.tell({ type: "manual_ended" });
-    if (!saved) return "no_checkpoint";
-    if (this.branch.current.number === before) this.#parts.send(openingMessage(this.#details("context_new")), "quiet");
-    return "opened";
+    return saved ? "opened" : "no_checkpoint";
   }
 
   /** Whether the host holds so much of closed windows that they should be dropped now. */
   needsConsolidation(): boolean {
     // The end of a control turn is a settled boundary too, but its compaction is not over.
-    if (this.state.live.manual) return false;
+    if (this.state.live.manual || this.branch.current.number === this.#refusedIn) return false;
     const { windows, messages } = unconsolidated(this.branch);
-    return windows > 0 && (windows >= UNCONSOLIDATED_WINDOWS_MAX || messages >= UNCONSOLIDATED_MESSAGES_MAX);
+    const isMuch = windows >= UNCONSOLIDATED_WINDOWS_MAX || messages >= UNCONSOLIDATED_MESSAGES_MAX;
+    // The host refuses, and newer ones say so in red, when what it holds is little anyway.
+    return windows > 0 && isMuch && heldTokens(this.branch) > this.#parts.keepRecentTokens;
   }
 
-  /** Runs a host compaction that only consolidates. */
+  /** Runs a host compaction that only consolidates. One that is refused is tried again in a later window. */
   async consolidate(compact: () => Promise<void>): Promise<void> {
     this.#consolidating = true;
     try {
       await compact();
+    } catch {
+      this.#refusedIn = this.branch.current.number;
     } finally {
       this.#consolidating = false;
-      this.compactionEnded();
+      this.compactionEnded(false);
     }
   }
 
   // --- the rest ---
 
   async #manualCompaction(
-    { customInstructions, signal, tokensBefore }: Compaction,
+    { customInstructions, signal, tokensBefore, inRun }: Compaction,
     requestId: string,
     controlTurn: StartControlTurn,
   ): Promise<CompactionAnswer> {
@@ -289,6 +315,7 @@ export class WindowShell {
     const saved = await this.#checkpointTurn(requestId, customInstructions, signal, controlTurn);
     this.#live.tell({ type: saved ? "manual_compacting" : "manual_ended" });
     if (!saved) return { cancel: true };
+    this.#interrupted = inRun;
     // Under a fallback the write has opened the window already: the compaction only follows it.
     if (this.branch.current.number > before) return this.#consolidation(tokensBefore);
     return this.#openingCompaction("manual_compact", tokensBefore);
@@ -343,6 +370,8 @@ export class WindowShell {
         return prompts.claimTakenReason(tool);
       case "checkpoint_saved":
         return prompts.checkpointSavedReason(tool);
+      case "nested":
+        return prompts.nestedReason(tool);
     }
   }
 
@@ -356,7 +385,7 @@ export class WindowShell {
       runId: this.#parts.runId,
       notes: this.#parts.ownNotes(),
       cause,
-      contextWindow: this.#parts.figures()?.contextWindow,
+      contextWindow: this.#parts.contextWindow(),
       now: Date.now(),
     });
   }

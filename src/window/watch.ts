@@ -2,41 +2,40 @@
 // when is the machine's.
 import { randomUUID } from "node:crypto";
 import type { HostMessage } from "../host/api.ts";
-import { blocksOf, isImageBlock, isTextBlock } from "../host/entries.ts";
 import * as prompts from "../prompts.ts";
-import { type BudgetSettings, budgetLevel, type HostFigures, thresholds } from "./budget.ts";
+import { type BudgetLevel, type BudgetSettings, budgetLevel, thresholds } from "./budget.ts";
 import { controlMessage, reminderFacts } from "./controls.ts";
 import type { LiveWindow } from "./live.ts";
 import type { Delivery, Effect } from "./machine.ts";
-import { usedTokens } from "./phase.ts";
-
-const CODE_UNITS_PER_TOKEN = 4;
-const TOKENS_PER_IMAGE = 1_200;
-
-function estimatedTokens(content: unknown): number {
-  let tokens = 0;
-  for (const block of blocksOf(content)) {
-    if (isTextBlock(block)) tokens += block.text.length / CODE_UNITS_PER_TOKEN;
-    else if (isImageBlock(block)) tokens += TOKENS_PER_IMAGE;
-  }
-  return Math.ceil(tokens);
-}
+import { estimatedTokens, UsageMeter } from "./usage.ts";
 
 export interface BudgetWatchParts {
   readonly settings: () => BudgetSettings;
   /** What the host keeps free, in tokens. */
   readonly reserveTokens: number;
-  readonly figures: () => HostFigures | undefined;
+  /** The model's context window, in tokens; undefined without a model. */
+  readonly contextWindow: () => number | undefined;
   /** Whether this session has a tool that could save a checkpoint; without one it is never asked for one. */
   readonly canCheckpoint: () => boolean;
   readonly send: (message: HostMessage, delivery: Delivery) => void;
 }
 
+interface Measured {
+  readonly used: number | null;
+  readonly contextWindow: number;
+  readonly level: BudgetLevel;
+  /** The hard trigger's value when it is reached. */
+  readonly hardTriggerTokens: number | undefined;
+}
+
 export class BudgetWatch {
   readonly #live: LiveWindow;
   readonly #parts: BudgetWatchParts;
-  /** Results of the batch that runs now, by call: the host does not count them before they are written. */
+  readonly #meter = new UsageMeter();
+  /** Results of the batch that runs now, by call: they are counted before they are written. */
   readonly #unseen = new Map<string, number>();
+  /** Fallbacks that ride along with the next prompt: what called for them may be gone by then. */
+  readonly #riding = new Set<string>();
 
   constructor(live: LiveWindow, parts: BudgetWatchParts) {
     this.#live = live;
@@ -45,7 +44,8 @@ export class BudgetWatch {
 
   /** Tokens used in this window; null when nobody knows. */
   used(): number | null {
-    return usedTokens(this.#parts.figures(), this.#live.state, () => this.#estimate());
+    const { log } = this.#live.state;
+    return this.#meter.used(this.#live.branch, log);
   }
 
   /** The batch is over: its results are in the request. */
@@ -58,30 +58,45 @@ export class BudgetWatch {
   }
 
   check(via: Delivery): void {
-    const host = this.#parts.figures();
-    if (!host || !this.#parts.canCheckpoint()) return;
+    const measured = this.#measure();
+    if (!measured) return;
+    const { used, contextWindow, ...figures } = measured;
+    const effect = this.#live.tell({ type: "budget_checked", ...figures, via });
+    if (effect?.type !== "send_control") return;
+    this.#send(effect, used === null ? undefined : Math.max(0, contextWindow - used));
+  }
+
+  /** Fallbacks that have arrived with a prompt on another branch, or for a larger model, where nothing calls for them. */
+  lapsed(): readonly string[] {
+    const { fence } = this.#live.state.log;
+    if (fence === undefined || !this.#riding.delete(fence.requestId)) return [];
+    const measured = this.#measure();
+    const isCalledFor = measured && (measured.level === "fallback" || measured.hardTriggerTokens !== undefined);
+    return isCalledFor ? [] : [fence.requestId];
+  }
+
+  #measure(): Measured | undefined {
+    const contextWindow = this.#parts.contextWindow();
+    if (contextWindow === undefined || !this.#parts.canCheckpoint()) return undefined;
     const settings = this.#parts.settings();
     const known = this.used();
     const used = known === null ? null : known + this.#unseenTokens();
     const { hardRolloverUsedTokens: hard } = settings;
-    const limits = thresholds(host.contextWindow, this.#parts.reserveTokens, settings);
-    const effect = this.#live.tell({
-      type: "budget_checked",
-      level: budgetLevel(used, host.contextWindow, limits),
-      hardTriggerTokens: hard > 0 && used !== null && used >= hard ? hard : undefined,
-      via,
-    });
-    if (effect?.type !== "send_control") return;
-    this.#send(effect, used === null ? undefined : Math.max(0, host.contextWindow - used));
+    const limits = thresholds(contextWindow, this.#parts.reserveTokens, settings);
+    const isHard = hard > 0 && used !== null && used >= hard;
+    const level = budgetLevel(used, contextWindow, limits);
+    return { used, contextWindow, level, hardTriggerTokens: isHard ? hard : undefined };
   }
 
   #send(effect: Effect & { type: "send_control" }, remainingTokens: number | undefined): void {
     const { kind, via, hardTriggerTokens } = effect;
     const { branch } = this.#live;
     const facts = reminderFacts(branch, remainingTokens);
+    const requestId = randomUUID();
+    if (via === "nextTurn" && kind === "fallback") this.#riding.add(requestId);
     const details = {
       kind,
-      requestId: randomUUID(),
+      requestId,
       windowId: branch.current.id,
       ...(hardTriggerTokens === undefined ? {} : { hardTriggerTokens }),
     };
@@ -89,7 +104,7 @@ export class BudgetWatch {
     this.#parts.send(controlMessage(details, content), via);
   }
 
-  /** What the host has not counted yet: results of this batch that are not on the branch. */
+  /** Results of this batch that are not on the branch yet. */
   #unseenTokens(): number {
     const { rows } = this.#live.branch;
     for (let i = rows.length - 1; i >= 0 && rows[i]?.head.role === "tool"; i--)
@@ -97,18 +112,5 @@ export class BudgetWatch {
     let tokens = 0;
     for (const one of this.#unseen.values()) tokens += one;
     return tokens;
-  }
-
-  /** For providers that report no usage: the bootstrap and everything since. */
-  #estimate(): number {
-    const { branch } = this.#live;
-    const { rows, current } = branch;
-    const { opener } = current;
-    let units = opener && "details" in opener ? opener.details.bootstrap.length : 0;
-    for (let i = current.firstRow; i < rows.length; i++) {
-      const entry = rows[i]?.entry;
-      if (entry) units += branch.text(entry).points.text.length;
-    }
-    return Math.ceil(units / CODE_UNITS_PER_TOKEN);
   }
 }

@@ -98,21 +98,24 @@ describe("a claim", () => {
     expect(s.changes()).toBe(1);
   });
 
-  it("for another session is none of this session's business: no answer, no owner", () => {
+  it("for another session is refused and changes nothing", () => {
     const s = session();
-    expect(s.ask({ sessionId: "s2" })).toBeUndefined();
+    expect(s.ask({ sessionId: "s2" })).toMatchObject({ sessionId: "s1", accepted: false, reason: "this is session s1" });
     expect(s.coordination.owner).toBeUndefined();
-    expect(s.bus.heard(claimResult)).toEqual([]);
+    expect(s.bus.heard(claimResult)).toHaveLength(1);
   });
 
-  it("for one of two sessions of a process is answered by that one only", () => {
+  it("on a bus of two sessions is accepted by the one it names and by no other", () => {
     const bus = new Bus();
     const one = session("s1", bus);
     const two = session("s2", bus);
-    expect(two.ask()).toMatchObject({ sessionId: "s2", accepted: true });
+    two.ask();
     expect(one.coordination.owner).toBeUndefined();
     expect(two.coordination.owner).toBe("goals");
-    expect(bus.heard(claimResult)).toHaveLength(1);
+    expect(bus.heard(claimResult)).toMatchObject([
+      { sessionId: "s1", accepted: false },
+      { sessionId: "s2", accepted: true },
+    ]);
   });
 
   const malformed: readonly (readonly [string, unknown])[] = [
@@ -133,11 +136,11 @@ describe("a claim", () => {
     ["an unknown field", { version: 1, sessionId: "s1", owner: "goals", force: true }],
   ];
   for (const [what, data] of malformed) {
-    it(`of ${what} is passed over`, () => {
+    it(`of ${what} is refused`, () => {
       const s = session();
       expect(() => s.bus.emit(claim, data)).not.toThrow();
       expect(s.coordination.owner).toBeUndefined();
-      expect(s.bus.heard(claimResult)).toEqual([]);
+      expect(s.bus.heard(claimResult)).toMatchObject([{ sessionId: "s1", accepted: false }]);
       expect(s.changes()).toBe(0);
     });
   }

@@ -187,6 +187,8 @@ export class Life {
       type: "tool_called",
       toolCallId: id,
       ownNoteWrite: isWrite && whose === "own",
+      opensWindow: false,
+      nested: false,
       batchIsClosed: this.branch.batchIsClosed,
     });
     const fence = fenceOf(this.state);

@@ -1,0 +1,68 @@
+// How many tokens a window uses, read from the log: what the newest response reported, and an estimate of what came
+// after it. No host call, so it costs the same in a long session; a figure of an older window never counts.
+import { blocksOf, isImageBlock, isTextBlock, isToolCallBlock } from "../host/entries.ts";
+import type { BranchIndex, Row } from "../log/branch.ts";
+import { reportedTokens } from "./facts.ts";
+import type { LogState } from "./log-state.ts";
+
+/** As Pi itself estimates. */
+export const CODE_UNITS_PER_TOKEN = 4;
+const TOKENS_PER_IMAGE = 1_200;
+
+export function estimatedTokens(content: unknown): number {
+  let tokens = 0;
+  for (const block of blocksOf(content)) {
+    if (isTextBlock(block)) tokens += block.text.length / CODE_UNITS_PER_TOKEN;
+    else if (isImageBlock(block)) tokens += TOKENS_PER_IMAGE;
+    else if (isToolCallBlock(block)) tokens += JSON.stringify(block.arguments ?? null).length / CODE_UNITS_PER_TOKEN;
+  }
+  return Math.ceil(tokens);
+}
+
+function rowTokens({ entry }: Row): number {
+  return estimatedTokens(entry.message?.content ?? entry.content ?? entry.summary);
+}
+
+/** An estimate of what the host holds: everything since its latest compaction. */
+export function heldTokens(branch: BranchIndex): number {
+  let tokens = 0;
+  for (let i = branch.lastCompaction?.rowsBefore ?? 0; i < branch.rows.length; i++)
+    tokens += rowTokens(branch.rows[i] as Row);
+  return tokens;
+}
+
+function reportOf({ head, entry }: Row): number | undefined {
+  const { message } = entry;
+  const failed = message?.stopReason === "error" || message?.stopReason === "aborted";
+  return head.role === "assistant" && !failed ? reportedTokens(message) : undefined;
+}
+
+export class UsageMeter {
+  /** The estimate of a window whose provider reports nothing, as far as it has been added up. */
+  #sum = { window: "", rows: 0, tokens: 0 };
+
+  /** Tokens used in the current window; null right after a change, when nothing of it has been answered yet. */
+  used(branch: BranchIndex, log: LogState): number | null {
+    if (!log.usageKnown) return log.answered || log.number === 1 ? this.#estimate(branch) : null;
+    const { rows, current } = branch;
+    let since = 0;
+    for (let i = rows.length - 1; i >= current.firstRow; i--) {
+      const row = rows[i] as Row;
+      const reported = reportOf(row);
+      if (reported !== undefined) return reported + since;
+      since += rowTokens(row);
+    }
+    return null;
+  }
+
+  #estimate(branch: BranchIndex): number {
+    const { rows, current } = branch;
+    const key = `${current.id} ${current.openerEntryId}`;
+    if (this.#sum.window !== key || this.#sum.rows > rows.length) {
+      const lead = current.opener && "details" in current.opener ? current.opener.details.bootstrap : "";
+      this.#sum = { window: key, rows: current.firstRow, tokens: estimatedTokens(lead) };
+    }
+    for (; this.#sum.rows < rows.length; this.#sum.rows++) this.#sum.tokens += rowTokens(rows[this.#sum.rows] as Row);
+    return this.#sum.tokens;
+  }
+}
