@@ -100,7 +100,11 @@ describe("a claim", () => {
 
   it("for another session is refused and changes nothing", () => {
     const s = session();
-    expect(s.ask({ sessionId: "s2" })).toMatchObject({ sessionId: "s1", accepted: false, reason: "this is session s1" });
+    expect(s.ask({ sessionId: "s2" })).toMatchObject({
+      sessionId: "s1",
+      accepted: false,
+      reason: "this is session s1",
+    });
     expect(s.coordination.owner).toBeUndefined();
     expect(s.bus.heard(claimResult)).toHaveLength(1);
   });

@@ -311,7 +311,16 @@ describe("a branch that is left and come back to", () => {
     tree.play({ do: "user", at: 0 });
     tree.play({ do: "fallback", at: 0 });
     const fenced = tree.manager.getLeafId() ?? "";
-    expect(tree.live.tell({ type: "tool_called", toolCallId: "a", ownNoteWrite: true, opensWindow: false, nested: false, batchIsClosed: false })).toEqual({
+    expect(
+      tree.live.tell({
+        type: "tool_called",
+        toolCallId: "a",
+        ownNoteWrite: true,
+        opensWindow: false,
+        nested: false,
+        batchIsClosed: false,
+      }),
+    ).toEqual({
       type: "allow_tool",
     });
     expect(tree.live.state.live.claim).toBe("a");
