@@ -8,6 +8,7 @@ import type { LogMessage } from "./host/entries.ts";
 import { entriesOf, type Host, identityOf, projectSettingsCount, waitForEntry } from "./host/host.ts";
 import { settingsFiles } from "./host/settings-files.ts";
 import type { RetrySettings } from "./host/settled.ts";
+import type { BranchIndex } from "./log/branch.ts";
 import { noteWarnings } from "./notes/limits.ts";
 import { fullPath, parseNotePath } from "./notes/paths.ts";
 import { NotesStore } from "./notes/store.ts";
@@ -81,6 +82,12 @@ function isOwnNote(agent: string, path: unknown): boolean {
     // Not a path at all: the write itself says what is wrong with it, and under a fence it takes no claim.
     return false;
   }
+}
+
+/** Windows whose opener was written with another number: part of the branch is missing or was edited. */
+function miscounted(branch: BranchIndex): readonly string[] {
+  const wrong = branch.windows.filter(({ writtenNumber }) => writtenNumber !== undefined);
+  return wrong.map(({ id, writtenNumber }) => `${id} was written as w${writtenNumber}: part of this branch is missing`);
 }
 
 /** The tools of which a checkpoint needs one. */
@@ -189,6 +196,7 @@ export function openSession(host: Host, started: HostContext, { agentDir, env }:
         `Used ${shown(used_tokens)}, left ${shown(remaining_tokens)}${window === undefined ? "" : ` of ${window}`}`,
         ...(limits ? [`Reminder with ${limits.reminder} tokens left, checkpoint with ${limits.fallback} left`] : []),
         ...(remaining_to_hard_trigger === null ? [] : [`Hard trigger in ${remaining_to_hard_trigger} tokens`]),
+        ...miscounted(windows.branch),
         `Notes in ${layout.notesRoot}`,
       ];
     },

@@ -19,7 +19,7 @@ export function liveSource(agent: string, branch: BranchIndex, entries: EntrySou
     text: (entry) => branch.text(entry),
     rowElsewhere: (id) => {
       if (!entries.entry(id)) return undefined;
-      // Ends at the item and the rest of its tool batch: a window is counted along the item's own branch up to it.
+      // Its window is counted along its own branch up to it.
       const own = new BranchIndex();
       own.catchUp({ leafId: () => id, entry: (other) => entries.entry(other) });
       return own.row(id);

@@ -1,9 +1,10 @@
 // The index of one branch: its items, its windows, and the latest of each custom entry, kept up with the log
 // at the cost of what is new. Pure: it reads entries through an EntrySource and never asks the host for a copy.
 import type { EntrySource, LogEntry } from "../host/entries.ts";
-import { type ItemHead, type ItemText, itemHead, itemText } from "./item.ts";
+import { type ItemHead, type ItemText, itemHead } from "./item.ts";
 import { consolidationOf, type Opener, type RequestMark, requestMarkOf } from "./marks.ts";
 import { noBatch, placeItem, type ToolBatch } from "./placing.ts";
+import { TextCache } from "./text-cache.ts";
 
 /** An item in its place on the branch. */
 export interface Row {
@@ -21,6 +22,8 @@ export interface WindowRecord {
   /** What opened it; none for the first window. */
   readonly opener: Opener | undefined;
   readonly openerEntryId: string | undefined;
+  /** The number its opener was written with, when counting along the branch gives another. */
+  readonly writtenNumber?: number;
   readonly firstRow: number;
 }
 
@@ -68,7 +71,7 @@ export class BranchIndex {
   #userMessages = 0;
   /** Rows have changed their window since they were read. */
   #renumbered = false;
-  readonly #texts = new WeakMap<LogEntry, ItemText>();
+  readonly #texts = new TextCache();
 
   constructor() {
     this.#resetFolds();
@@ -127,13 +130,9 @@ export class BranchIndex {
     return { from: window.firstRow, to: next ? next.firstRow : this.#rows.length };
   }
 
-  /** The text of an item, rendered once per entry. */
+  /** The text of an item, cached. */
   text(entry: LogEntry): ItemText {
-    const known = this.#texts.get(entry);
-    if (known) return known;
-    const text = itemText(entry);
-    this.#texts.set(entry, text);
-    return text;
+    return this.#texts.get(entry);
   }
 
   catchUp(source: EntrySource): CatchUp {
@@ -222,6 +221,8 @@ export class BranchIndex {
 
   #open(opener: Opener | undefined, openerEntryId: string, firstRow: number): void {
     const number = this.#windows.length + 1;
-    this.#windows.push({ id: windowId(number), number, opener, openerEntryId, firstRow });
+    const written = opener && "details" in opener ? opener.details.number : number;
+    const differs = written === number ? {} : { writtenNumber: written };
+    this.#windows.push({ id: windowId(number), number, opener, openerEntryId, firstRow, ...differs });
   }
 }

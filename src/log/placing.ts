@@ -26,7 +26,8 @@ export function noBatch(): ToolBatch {
   return { calls: new Map(), closing: false };
 }
 
-function callsOf(entry: LogEntry): ReadonlyMap<string, string> {
+/** The tool names of an assistant entry by call id. */
+export function callsOf(entry: LogEntry): ReadonlyMap<string, string> {
   const calls = new Map<string, string>();
   for (const block of blocksOf(entry.message?.content)) if (isToolCallBlock(block)) calls.set(block.id, block.name);
   return calls;
