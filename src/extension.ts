@@ -1,10 +1,12 @@
 // The composition root: builds the parts of one session and wires the host's events to them. No decisions here.
 import { agentDirectory } from "./host/agent-dir.ts";
 import type { HostApi, HostContext } from "./host/api.ts";
+import { claimSession, type SessionOwner } from "./host/copies.ts";
 import { compact, endsWithRun, Host, hasStarted, modelTakesImages, notify } from "./host/host.ts";
 import type { IsOverflow } from "./host/overflow.ts";
 import { GUIDANCE, GUIDANCE_OPEN } from "./prompts.ts";
 import { openSession, type SessionParts } from "./session.ts";
+import { ownPackage } from "./subagents/packages.ts";
 import { contextTools } from "./tools/context.ts";
 import { defineTool, type ToolTable } from "./tools/define.ts";
 import { historyTools } from "./tools/history.ts";
@@ -27,7 +29,21 @@ export type TokenBudgetExtension = (pi: object) => void;
 export function createTokenBudgetExtension(options: TokenBudgetOptions = {}): TokenBudgetExtension {
   const env = options.env ?? process.env;
   return (pi) => {
-    if (env.PI_TOKEN_BUDGET_DISABLED !== "1") wire(new Host(pi as HostApi, options.isContextOverflow), env);
+    if (env.PI_TOKEN_BUDGET_DISABLED === "1") return;
+    const api = pi as HostApi;
+    const claim = claimSession(api, {
+      version: ownPackage()?.version ?? "unknown",
+      onMembership: () => ({ type: "refused", reason: "this version does not join tasks yet" }),
+    });
+    // Another copy owns this session: nothing is registered twice.
+    if (claim.type === "standing_down") return;
+    try {
+      wire(new Host(api, options.isContextOverflow), env, claim);
+    } catch (error) {
+      // Some hosts keep the listeners of an extension that failed to load.
+      claim.release();
+      throw error;
+    }
   };
 }
 
@@ -72,17 +88,18 @@ class CurrentSession {
   }
 }
 
-function wire(host: Host, env: Readonly<Record<string, string | undefined>>): void {
+function wire(host: Host, env: Readonly<Record<string, string | undefined>>, claim: SessionOwner): void {
   const session = new CurrentSession(host, env);
   registerTools(host, session);
-  wireSession(host, session);
+  wireSession(host, session, claim);
   wireLoop(host, session);
   wireCompactions(host, session);
   wireBoundary(host, session);
 }
 
-function wireSession(host: Host, session: CurrentSession): void {
+function wireSession(host: Host, session: CurrentSession, claim: SessionOwner): void {
   host.on("session_start", (_event, ctx) => {
+    claim.started();
     session.close();
     const parts = session.of(ctx);
     const { problems } = parts;
@@ -92,6 +109,7 @@ function wireSession(host: Host, session: CurrentSession): void {
     return undefined;
   });
   host.on("session_shutdown", () => {
+    claim.release();
     session.close();
     return undefined;
   });
