@@ -44,6 +44,16 @@ function report(pi, problem) {
   } catch {}
 }
 
+// What only Pi's own loader can import; without it the package has other ways.
+async function ofThisPi() {
+  try {
+    const { isContextOverflow } = await import("@mariozechner/pi-ai");
+    return isContextOverflow ? { isContextOverflow } : {};
+  } catch {
+    return {};
+  }
+}
+
 export default async function childEntry(pi) {
   try {
     if (!existsSync(fileURLToPath(API))) {
@@ -52,7 +62,7 @@ export default async function childEntry(pi) {
       return;
     }
     const { createTokenBudgetExtension } = await import(API);
-    await createTokenBudgetExtension({ task: TASK })(pi);
+    await createTokenBudgetExtension({ task: TASK, ...(await ofThisPi()) })(pi);
   } catch (error) {
     report(pi, error instanceof Error ? error.message : String(error));
   }

@@ -9,7 +9,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
 import { run } from "../../fixtures/pi/cli.ts";
@@ -90,6 +90,18 @@ describe("a loaded child entry", () => {
       notices: [["warning", expect.stringMatching(message)]],
       options: null,
     });
+  });
+
+  it("hands over what only Pi's own loader can import, where that is there", async () => {
+    const own =
+      "export const createTokenBudgetExtension = (options) => () => { globalThis.got = Object.keys(options); };";
+    const entry = asModule(childEntryText(packageWith(own), TASK));
+    expect(await loaded(entry)).toMatchObject({ options: ["task"] });
+    const host = join(dirname(entry), "node_modules/@mariozechner/pi-ai");
+    mkdirSync(host, { recursive: true });
+    writeFileSync(join(host, "package.json"), JSON.stringify({ type: "module", exports: "./index.js" }));
+    writeFileSync(join(host, "index.js"), "export const isContextOverflow = () => true;");
+    expect(await loaded(entry)).toMatchObject({ options: ["task", "isContextOverflow"] });
   });
 
   it("says where the package was when it has moved, and what to do", async () => {
