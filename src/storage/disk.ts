@@ -8,11 +8,15 @@ export const DIRECTORY_MODE = 0o700;
 /** Files too. */
 export const FILE_MODE = 0o600;
 
-/** The synchronous calls of `node:fs` in use; a test hands in its own to make any of them fail. */
+/** The calls of `node:fs` in use, nearly all synchronous; a test hands in its own to make any of them fail. */
 export type DiskCalls = Pick<
   typeof nodeFs,
   | "closeSync"
+  | "fdatasync"
+  | "fdatasyncSync"
   | "fstatSync"
+  | "ftruncateSync"
+  | "linkSync"
   | "lstatSync"
   | "mkdirSync"
   | "openSync"
@@ -23,6 +27,7 @@ export type DiskCalls = Pick<
   | "rmdirSync"
   | "unlinkSync"
   | "utimesSync"
+  | "writeSync"
 >;
 
 export const NODE_DISK: DiskCalls = nodeFs;

@@ -1,0 +1,98 @@
+// The lines of an append-only log: data lines, and the commit line that ends a segment of them with its length and
+// checksum. Pure. A commit line says nothing of its place, so a segment is valid wherever it landed in the file.
+import { crc32 } from "./append-log-crc.ts";
+
+export const NEWLINE = 10;
+
+/** Where something lies, in bytes. */
+export interface Span {
+  readonly offset: number;
+  readonly length: number;
+}
+
+const COMMIT_START = '{"commit":';
+const COMMIT_START_BYTES = Buffer.from(COMMIT_START, "utf8");
+const COMMIT_END = /^(.*),"bytes":(\d{1,15}),"crc":(\d{1,10})\}$/s;
+
+/** Lines that are to be appended together, encoded as they come: any number of data lines, then their commit. */
+export class LogBatch {
+  #bytes: Buffer;
+  #length = 0;
+  readonly #spans: Span[] = [];
+
+  constructor(sizeHint = 16_384) {
+    this.#bytes = Buffer.allocUnsafe(sizeHint);
+  }
+
+  /** In bytes. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Where each line lies in the batch, its newline left out. */
+  get spans(): readonly Span[] {
+    return this.#spans;
+  }
+
+  get bytes(): Buffer {
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  /** A JSON object on one line, without a newline; its first field must not be `commit`. */
+  add(json: string): Span {
+    // A code unit takes at most three bytes.
+    this.#reserve(json.length * 3 + 1);
+    const span = { offset: this.#length, length: this.#bytes.write(json, this.#length, "utf8") };
+    this.#bytes[this.#length + span.length] = NEWLINE;
+    this.#length += span.length + 1;
+    this.#spans.push(span);
+    return span;
+  }
+
+  commit(record: unknown): Span {
+    const data = this.bytes;
+    const summed = `${COMMIT_START}${JSON.stringify(record)},"bytes":${data.length}`;
+    return this.add(`${summed},"crc":${checksum(data, summed)}}`);
+  }
+
+  #reserve(more: number): void {
+    if (this.#length + more <= this.#bytes.length) return;
+    const grown = Buffer.allocUnsafe(Math.max(this.#bytes.length * 2, this.#length + more));
+    this.#bytes.copy(grown, 0, 0, this.#length);
+    this.#bytes = grown;
+  }
+}
+
+function checksum(data: Buffer, summed: string): number {
+  return crc32(Buffer.from(summed, "utf8"), crc32(data));
+}
+
+export function isCommitLine(line: Buffer): boolean {
+  return (
+    line.length > COMMIT_START.length &&
+    line.compare(COMMIT_START_BYTES, 0, COMMIT_START.length, 0, COMMIT_START.length) === 0
+  );
+}
+
+/** A commit line that is well formed; whether it is valid its checksum says. */
+export interface CommitLine {
+  readonly record: unknown;
+  /** Length of the data it commits, right before it. */
+  readonly bytes: number;
+  isValidFor(data: Buffer): boolean;
+}
+
+export function commitOf(line: Buffer): CommitLine | undefined {
+  if (!isCommitLine(line)) return undefined;
+  const parts = COMMIT_END.exec(line.toString("utf8"));
+  if (!parts) return undefined;
+  const [, head = "", bytes, crc] = parts;
+  let record: unknown;
+  try {
+    record = JSON.parse(head.slice(COMMIT_START.length));
+  } catch {
+    return undefined;
+  }
+  const isValidFor = (data: Buffer) => checksum(data, `${head},"bytes":${bytes}`) === Number(crc);
+  return { record, bytes: Number(bytes), isValidFor };
+}

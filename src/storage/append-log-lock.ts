@@ -1,0 +1,181 @@
+// One writer of an append-only log at a time. The lock is a second name (a hard link) of the log itself: that costs a
+// tenth of a lock directory, needs no timer, and every write of its holder keeps it fresh. It must never be held across
+// an `await`: the work under it is one synchronous stretch.
+import { setTimeout as sleep } from "node:timers/promises";
+import { messageOf, TokenBudgetError } from "../errors.ts";
+import { codeOf, DIRECTORY_MODE, type DiskCalls, ensurePrivateDirectory, FILE_MODE, NODE_DISK } from "./disk.ts";
+import { LOCK_WAIT_MS, STALE_LOCK_MS } from "./lock.ts";
+
+/** A holder stops trusting its lock this share of the stale time before others may reclaim it. */
+const TRUST_SHARE = 0.8;
+const FIRST_DELAY_MS = 1;
+const LONGEST_DELAY_MS = 50;
+const DELAY_GROWTH = 1.5;
+/** A call that fails for a passing reason must not leave a lock behind that blocks everyone for the stale time. */
+const TRIES = 3;
+
+/** File systems without hard links answer with these; a file of its own is the lock there. */
+const NO_LINKS: ReadonlySet<string | undefined> = new Set([
+  "EPERM",
+  "ENOTSUP",
+  "EOPNOTSUPP",
+  "ENOSYS",
+  "EMLINK",
+  "EXDEV",
+]);
+
+export interface LogLockOptions {
+  /** Absolute path of the log; the lock lies beside it. */
+  readonly file: string;
+  /** The log as the subject of a sentence for whoever reads an error. */
+  readonly shown: string;
+  readonly staleMs?: number | undefined;
+  readonly waitMs?: number | undefined;
+  readonly disk?: DiskCalls | undefined;
+}
+
+/** The lock while it is held. */
+export interface HeldLogLock {
+  /** Throws `lock_lost` when it was held so long that others may have taken it: to be called right before a write. */
+  assertOwned(): void;
+}
+
+function insist(call: () => void): void {
+  for (let tries = 1; ; tries++) {
+    try {
+      call();
+      return;
+    } catch (error) {
+      if (codeOf(error) === "ENOENT") return;
+      if (tries === TRIES) throw error;
+    }
+  }
+}
+
+export class LogLock {
+  readonly path: string;
+  readonly #file: string;
+  readonly #shown: string;
+  readonly #staleMs: number;
+  readonly #waitMs: number;
+  readonly #disk: DiskCalls;
+
+  constructor(options: LogLockOptions) {
+    this.#file = options.file;
+    this.path = `${options.file}.lock`;
+    this.#shown = options.shown;
+    this.#staleMs = options.staleMs ?? STALE_LOCK_MS;
+    this.#waitMs = options.waitMs ?? LOCK_WAIT_MS;
+    this.#disk = options.disk ?? NODE_DISK;
+  }
+
+  /** Runs `work` under the lock, in one go; the log exists then, if only as an empty file. */
+  async run<T>(work: (held: HeldLogLock) => T): Promise<T> {
+    const deadlineMs = Date.now() + this.#waitMs;
+    for (let attempt = 0; ; attempt++) {
+      const acquiredMs = Date.now();
+      if (this.#tryAcquire()) return this.#runHeld(work, acquiredMs);
+      if (Date.now() >= deadlineMs) throw this.#unavailable(`another process held it for ${this.#waitMs / 1000} s`);
+      await sleep(1 + Math.random() * Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * DELAY_GROWTH ** attempt));
+    }
+  }
+
+  #runHeld<T>(work: (held: HeldLogLock) => T, acquiredMs: number): T {
+    const isOwned = () => Date.now() - acquiredMs < this.#staleMs * TRUST_SHARE;
+    const assertOwned = () => {
+      if (isOwned()) return;
+      throw new TokenBudgetError(
+        "lock_lost",
+        `${this.#shown} was not changed: this process was held up and may have lost its lock. Repeat the call.`,
+      );
+    };
+    try {
+      return work({ assertOwned });
+    } finally {
+      // Held for too long it may be somebody else's by now; left behind it is reclaimed when it is stale.
+      if (isOwned()) this.#release();
+    }
+  }
+
+  #release(): void {
+    try {
+      insist(() => this.#disk.unlinkSync(this.path));
+    } catch {
+      // The work is done and its outcome known; a lock that could not be removed is reclaimed when it is stale.
+    }
+  }
+
+  #tryAcquire(): boolean {
+    try {
+      if (this.#link()) return true;
+      return this.#reclaimStale() && this.#link();
+    } catch (error) {
+      throw this.#unavailable(messageOf(error), error);
+    }
+  }
+
+  /** False when somebody holds the lock. */
+  #link(): boolean {
+    for (let tries = 1; ; tries++) {
+      try {
+        this.#disk.linkSync(this.#file, this.path);
+        return true;
+      } catch (error) {
+        const code = codeOf(error);
+        if (code === "EEXIST") return false;
+        if (NO_LINKS.has(code)) return this.#create(this.path);
+        if (code !== "ENOENT" || tries === TRIES) throw error;
+        this.#makeLog();
+      }
+    }
+  }
+
+  #makeLog(): void {
+    const directory = this.#file.slice(0, -(this.#file.split(/[\\/]/).at(-1) ?? "").length);
+    ensurePrivateDirectory(this.#disk, directory.slice(0, -1));
+    this.#create(this.#file);
+  }
+
+  /** False when it is there already. */
+  #create(path: string): boolean {
+    let descriptor: number;
+    try {
+      descriptor = this.#disk.openSync(path, "wx", FILE_MODE);
+    } catch (error) {
+      if (codeOf(error) === "EEXIST") return false;
+      throw error;
+    }
+    this.#disk.closeSync(descriptor);
+    return true;
+  }
+
+  /** Milliseconds since anybody wrote under the lock or took it; undefined when there is none. */
+  #ageMs(path: string): number | undefined {
+    const stats = this.#disk.lstatSync(path, { throwIfNoEntry: false });
+    return stats && Date.now() - stats.ctimeMs;
+  }
+
+  /** Removes a dead holder's lock; one process at a time does that, and looks again under its guard. */
+  #reclaimStale(): boolean {
+    if ((this.#ageMs(this.path) ?? 0) <= this.#staleMs) return false;
+    const guard = `${this.path}.reclaim`;
+    try {
+      this.#disk.mkdirSync(guard, { mode: DIRECTORY_MODE });
+    } catch (error) {
+      if (codeOf(error) !== "EEXIST") throw error;
+      if ((this.#ageMs(guard) ?? 0) > this.#staleMs) insist(() => this.#disk.rmdirSync(guard));
+      return false;
+    }
+    try {
+      if ((this.#ageMs(this.path) ?? 0) > this.#staleMs) insist(() => this.#disk.unlinkSync(this.path));
+      return true;
+    } finally {
+      insist(() => this.#disk.rmdirSync(guard));
+    }
+  }
+
+  #unavailable(reason: string, cause?: unknown): TokenBudgetError {
+    const message = `${this.#shown} could not be locked: ${reason}. Nothing was changed. Repeat the call in a moment.`;
+    return new TokenBudgetError("lock_unavailable", message, { cause });
+  }
+}

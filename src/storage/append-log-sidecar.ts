@@ -1,0 +1,78 @@
+// A file beside an append-only log that holds what can be read from the log itself, in a form that is quick to load. It
+// belongs to one log by id; a missing, foreign or unreadable one is no error, for it can be made anew. It must never be
+// trusted: whoever reads it checks what it holds. One of a newer format is left alone.
+import { constants } from "node:fs";
+import type { LogFile } from "./append-log-header.ts";
+import { type DiskCalls, FILE_MODE, NODE_DISK } from "./disk.ts";
+import { readPlainFile } from "./plain-file.ts";
+
+/** The header's fixed length: the content starts aligned for any typed array. */
+const HEADER_BYTES = 192;
+
+const PLAIN = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+const APPEND_FLAGS = constants.O_WRONLY | constants.O_APPEND | PLAIN;
+const REPLACE_FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | PLAIN;
+
+function headerBytes({ format, version }: LogFile, logId: string): Buffer {
+  return Buffer.from(`${JSON.stringify({ format, version, log: logId }).padEnd(HEADER_BYTES - 1)}\n`, "utf8");
+}
+
+export class Sidecar {
+  readonly #source: LogFile;
+  readonly #disk: DiskCalls;
+
+  constructor(source: LogFile, disk: DiskCalls = NODE_DISK) {
+    this.#source = source;
+    this.#disk = disk;
+  }
+
+  /** The content made for this log; undefined when there is none that can be used. */
+  read(logId: string): Buffer | undefined {
+    const bytes = this.#bytes();
+    return bytes && headerBytes(this.#source, logId).equals(bytes.subarray(0, HEADER_BYTES))
+      ? bytes.subarray(HEADER_BYTES)
+      : undefined;
+  }
+
+  /** Adds to content of exactly `before` bytes, which the caller knows to be right; false when it is not that. */
+  append(before: number, content: Uint8Array): boolean {
+    const descriptor = this.#disk.openSync(this.#source.file, APPEND_FLAGS);
+    try {
+      if (this.#disk.fstatSync(descriptor).size !== HEADER_BYTES + before) return false;
+      return this.#disk.writeSync(descriptor, content) === content.length;
+    } finally {
+      this.#disk.closeSync(descriptor);
+    }
+  }
+
+  /** Writes all of it anew, in place: a reader meanwhile finds a part, which its checks tell. */
+  replace(logId: string, content: Uint8Array): void {
+    if (this.#isNewer()) return;
+    const descriptor = this.#disk.openSync(this.#source.file, REPLACE_FLAGS, FILE_MODE);
+    try {
+      for (const bytes of [headerBytes(this.#source, logId), content]) {
+        for (let done = 0; done < bytes.length; ) {
+          const written = this.#disk.writeSync(descriptor, bytes, done, bytes.length - done);
+          if (written === 0) throw new Error(`${this.#source.shown} could only be written in part`);
+          done += written;
+        }
+      }
+    } finally {
+      this.#disk.closeSync(descriptor);
+    }
+  }
+
+  #bytes(): Buffer | undefined {
+    try {
+      return readPlainFile(this.#disk, this.#source.file, this.#source.shown)?.bytes;
+    } catch {
+      // Whatever is wrong with it, the log says it all.
+      return undefined;
+    }
+  }
+
+  #isNewer(): boolean {
+    const found = /^\{"format":(".*?"),"version":(\d+),/.exec(this.#bytes()?.toString("latin1", 0, HEADER_BYTES) ?? "");
+    return found?.[1] === JSON.stringify(this.#source.format) && Number(found[2]) > this.#source.version;
+  }
+}

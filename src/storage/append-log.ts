@@ -1,0 +1,190 @@
+// An append-only log of JSON Lines: data lines, and after them one commit line with their checksum. What no valid commit
+// follows was never written: readers pass over it, and the next writer cuts it off, under the log's lock. A log of a
+// newer format, or one that was damaged before a valid commit, must never be touched.
+import { randomUUID } from "node:crypto";
+import { constants } from "node:fs";
+import { TokenBudgetError } from "../errors.ts";
+import { HEADER_BYTES_MAX, headerLine, headerOf, type LogFile, type LogHeader } from "./append-log-header.ts";
+import type { LogBatch, Span } from "./append-log-lines.ts";
+import { SegmentScan } from "./append-log-scan.ts";
+import { codeOf, type DiskCalls, FILE_MODE, NODE_DISK, storageFailure } from "./disk.ts";
+
+const PLAIN = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+const READ_FLAGS = constants.O_RDONLY | PLAIN;
+const APPEND_FLAGS = constants.O_RDWR | constants.O_APPEND | PLAIN;
+
+/** An open log; to be closed by whoever opened it. */
+export class OpenLog {
+  /** Told apart from a log that was in the same place before. */
+  readonly id: string;
+  /** Offset of the first data line. */
+  readonly start: number;
+  readonly #source: LogFile;
+  readonly #disk: DiskCalls;
+  readonly #descriptor: number;
+  /** Undefined once the header is in the file. */
+  #newHeader: Buffer | undefined;
+  #size: number;
+
+  constructor(source: LogFile, disk: DiskCalls, descriptor: number, size: number, header: LogHeader | undefined) {
+    this.#source = source;
+    this.#disk = disk;
+    this.#descriptor = descriptor;
+    this.#size = size;
+    this.id = header?.id ?? randomUUID();
+    this.#newHeader = header ? undefined : Buffer.from(headerLine(source, this.id), "utf8");
+    this.start = header?.length ?? Buffer.byteLength(headerLine(source, this.id));
+  }
+
+  /** Bytes in the file, torn tail included. */
+  get size(): number {
+    return this.#newHeader === undefined ? this.#size : this.start;
+  }
+
+  read({ offset, length }: Span, into: Buffer = Buffer.allocUnsafe(length)): Buffer {
+    let done = 0;
+    while (done < length) {
+      const read = this.#disk.readSync(this.#descriptor, into, done, length - done, offset + done);
+      if (read === 0) break;
+      done += read;
+    }
+    return into.subarray(0, done);
+  }
+
+  /** The valid segments from the offset on, which is a segment's start. */
+  segments(from: number): SegmentScan {
+    return new SegmentScan(this.#source, { from, to: this.size, read: (span) => this.read(span) });
+  }
+
+  /** Cuts off what no valid commit follows. Under the lock only. */
+  truncate(size: number): void {
+    this.#disk.ftruncateSync(this.#descriptor, size);
+    this.#size = size;
+  }
+
+  /** Appends a batch that ends with its commit, in one write; answers its offset. Under the lock only. */
+  append(batch: LogBatch, options: { readonly flush: boolean }): number {
+    const before = this.#size;
+    const header = this.#newHeader;
+    const bytes = header === undefined ? batch.bytes : Buffer.concat([header, batch.bytes]);
+    try {
+      // A torn header is no content.
+      if (header !== undefined && before > 0) this.truncate(0);
+      this.#write(bytes);
+      if (options.flush) this.#disk.fdatasyncSync(this.#descriptor);
+    } catch (error) {
+      this.#undo(header === undefined ? before : 0);
+      throw error;
+    }
+    const offset = header === undefined ? before : this.start;
+    this.#newHeader = undefined;
+    this.#size = offset + batch.length;
+    return offset;
+  }
+
+  /** Brings to the disk what others may have appended without knowing that it got there. */
+  flush(): void {
+    this.#disk.fdatasyncSync(this.#descriptor);
+  }
+
+  close(): void {
+    this.#disk.closeSync(this.#descriptor);
+  }
+
+  #write(bytes: Buffer): void {
+    // A disk that fills up may take a part without an error.
+    for (let done = 0; done < bytes.length; ) {
+      const written = this.#disk.writeSync(this.#descriptor, bytes, done, bytes.length - done);
+      if (written === 0) throw new Error(`only ${done} of ${bytes.length} bytes could be written (is the disk full?)`);
+      done += written;
+    }
+  }
+
+  #undo(size: number): void {
+    try {
+      this.#disk.ftruncateSync(this.#descriptor, size);
+    } catch {
+      // A torn tail is cut off by the next writer; the failure that led here is the one to report.
+    }
+  }
+}
+
+/** Opens the log; undefined when there is none to read yet. A log opened to append always is there. */
+function open(source: LogFile, disk: DiskCalls, flags: number): OpenLog | undefined {
+  let descriptor: number;
+  try {
+    descriptor = disk.openSync(source.file, flags, FILE_MODE);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    if (codeOf(error) === "ELOOP") throw notPlain(source);
+    throw error;
+  }
+  try {
+    const stats = disk.fstatSync(descriptor);
+    if (!stats.isFile()) throw notPlain(source);
+    const first = Buffer.allocUnsafe(Math.min(HEADER_BYTES_MAX, stats.size));
+    const read = stats.size === 0 ? 0 : disk.readSync(descriptor, first, 0, first.length, 0);
+    return new OpenLog(source, disk, descriptor, stats.size, headerOf(source, first.subarray(0, read)));
+  } catch (error) {
+    disk.closeSync(descriptor);
+    throw error;
+  }
+}
+
+function notPlain({ shown }: LogFile): TokenBudgetError {
+  return new TokenBudgetError(
+    "refused",
+    `${shown} is a symbolic link or not a plain file; only plain files are read and written. Remove it or move it away.`,
+  );
+}
+
+export class AppendLog {
+  readonly source: LogFile;
+  readonly #disk: DiskCalls;
+
+  constructor(source: LogFile, disk: DiskCalls = NODE_DISK) {
+    this.source = source;
+    this.#disk = disk;
+  }
+
+  /** Runs `work` on the log; without one, or with one that holds nothing yet, answers `undefined`. */
+  reading<T>(work: (log: OpenLog) => T): T | undefined {
+    return this.#using("read", READ_FLAGS, (log) =>
+      log === undefined || log.size === log.start ? undefined : work(log),
+    );
+  }
+
+  /** Runs `work` on the log of a held lock. */
+  appending<T>(work: (log: OpenLog) => T): T {
+    return this.#using("written", APPEND_FLAGS | constants.O_CREAT, (log) => {
+      if (log === undefined) throw new Error("the file was removed");
+      return work(log);
+    });
+  }
+
+  /** Brings what was appended without a flush to the disk, and leaves the event loop alone meanwhile. */
+  async flush(): Promise<void> {
+    let descriptor: number | undefined;
+    try {
+      descriptor = this.#disk.openSync(this.source.file, READ_FLAGS);
+      const opened = descriptor;
+      await new Promise<void>((done, fail) => this.#disk.fdatasync(opened, (error) => (error ? fail(error) : done())));
+    } catch (error) {
+      throw storageFailure(error, { shown: this.source.shown, doing: "written" });
+    } finally {
+      if (descriptor !== undefined) this.#disk.closeSync(descriptor);
+    }
+  }
+
+  #using<T>(doing: "read" | "written", flags: number, work: (log: OpenLog | undefined) => T): T {
+    let log: OpenLog | undefined;
+    try {
+      log = open(this.source, this.#disk, flags);
+      return work(log);
+    } catch (error) {
+      throw storageFailure(error, { shown: this.source.shown, doing });
+    } finally {
+      log?.close();
+    }
+  }
+}
