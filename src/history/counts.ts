@@ -2,7 +2,7 @@
 // Derived from the rows alone and thrown away with them; never a second truth.
 import type { Row, WindowRecord } from "../log/branch.ts";
 import type { ItemRole } from "../log/item.ts";
-import type { ItemSource } from "./source.ts";
+import type { ItemSource, RowList } from "./source.ts";
 
 /** Roles whose items are internal by nature: asking for the role is asking for them. */
 export function isInternalRole(role: ItemRole | undefined): boolean {
@@ -27,7 +27,7 @@ class BranchCounts {
   #counted = 0;
   #listed = 0;
 
-  total(rows: readonly Row[], role: ItemRole | undefined): number {
+  total(rows: RowList, role: ItemRole | undefined): number {
     this.#countUpTo(rows);
     return role === undefined ? this.#listed : (this.#byRole.get(role) ?? 0);
   }
@@ -41,7 +41,7 @@ class BranchCounts {
     let first = kept?.first;
     let last = kept?.last;
     for (let at = kept?.to ?? from; at < to; at++) {
-      const row = source.rows[at];
+      const row = source.rows.at(at);
       if (!row || row.head.internal) continue;
       items++;
       first ??= row;
@@ -52,9 +52,9 @@ class BranchCounts {
     return counted;
   }
 
-  #countUpTo(rows: readonly Row[]): void {
+  #countUpTo(rows: RowList): void {
     for (; this.#counted < rows.length; this.#counted++) {
-      const row = rows[this.#counted];
+      const row = rows.at(this.#counted);
       if (!row) continue;
       const { role } = row.head;
       if (!row.head.internal) this.#listed++;
@@ -66,7 +66,7 @@ class BranchCounts {
 
 /** The counts of every branch that is read. A branch that was rebuilt has other rows and is counted anew. */
 export class HistoryCounts {
-  readonly #branches = new WeakMap<readonly Row[], BranchCounts>();
+  readonly #branches = new WeakMap<RowList, BranchCounts>();
 
   /** Listed items of the whole branch, or those of one role. */
   total(source: ItemSource, role: ItemRole | undefined): number {

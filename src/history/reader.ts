@@ -134,7 +134,7 @@ function pageOf(
   let total = 0;
   for (let step = 0; step < to - from; step++) {
     if (knownTotal !== undefined && rows.length >= query.limit) break;
-    const row = source.rows[query.recentFirst ? to - 1 - step : from + step];
+    const row = source.rows.at(query.recentFirst ? to - 1 - step : from + step);
     if (!row || !passes(row)) continue;
     total++;
     if (rows.length < query.limit) rows.push(row);
@@ -145,7 +145,8 @@ function pageOf(
 function foundBy(source: ItemSource, needle: Needle, query: ItemQuery): (row: Row) => boolean {
   const isListed = listedBy(query);
   const isHidden = hiddenRegions(query);
-  return (row) => isListed(row) && holdsMatch(source.text(row.entry), needle, isHidden);
+  const sieve = source.sieve?.(needle);
+  return (row) => isListed(row) && (sieve?.(row) ?? holdsMatch(source.text(row.entry), needle, isHidden));
 }
 
 function listed(source: ItemSource, query: ItemQuery, page: Page<Row>): Page<ListedItem> {
@@ -207,7 +208,7 @@ export class HistoryReader {
   #listedWindow(source: ItemSource, window: WindowRecord): ListedWindow {
     const { from, to } = source.rowRange(window);
     const { items, first, last } = this.#counts.window(source, window);
-    const timeOf = (at: number) => (at >= from && at < to ? (source.rows[at]?.head.timestamp ?? null) : null);
+    const timeOf = (at: number) => (at >= from && at < to ? (source.rows.at(at)?.head.timestamp ?? null) : null);
     return {
       window,
       items,

@@ -2,12 +2,26 @@
 import type { LogEntry } from "../host/entries.ts";
 import type { Row, WindowRecord } from "../log/branch.ts";
 import type { ItemText } from "../log/item.ts";
+import type { Needle } from "./search.ts";
+
+/** Rows in order: an array, or a list that makes each row when it is asked for. */
+export interface RowList extends Iterable<Row> {
+  readonly length: number;
+  at(row: number): Row | undefined;
+  map<T>(each: (row: Row) => T): T[];
+}
+
+/**
+ * What can be said of rows in a search without rendering their text: surely a match that is never hidden, surely none, or
+ * undefined: the text has to be looked at.
+ */
+export type Sieve = (row: Row) => boolean | undefined;
 
 export interface ItemSource {
   /** The address of the agent whose history this is. */
   readonly agent: string;
   /** All items of the branch, oldest first. */
-  readonly rows: readonly Row[];
+  readonly rows: RowList;
   /** All windows of the branch, oldest first; never empty. */
   readonly windows: readonly WindowRecord[];
   /** The rows of a window as a half-open range. */
@@ -18,4 +32,6 @@ export interface ItemSource {
   text(entry: LogEntry): ItemText;
   /** An item of an abandoned branch of the same session; its `window` is counted along its own branch. */
   rowElsewhere(id: string): Row | undefined;
+  /** A sieve for one search of many rows; left out where rendering a text costs next to nothing. */
+  sieve?(needle: Needle): Sieve;
 }

@@ -1,0 +1,147 @@
+// What is known of a journal after reading its log up to some place: the records, and the branch that was published last.
+// It grows with the log and is the same for everyone who read as far; it opens no file itself.
+import { TokenBudgetError } from "../errors.ts";
+import type { LogEntry } from "../host/entries.ts";
+import { callsOf, noBatch, type ToolBatch } from "../log/placing.ts";
+import type { Span } from "../storage/append-log-lines.ts";
+import type { LogLine, LogSegment } from "../storage/append-log-scan.ts";
+import { factsOf, type JournalLine, parsedLine } from "./journal-facts.ts";
+import { JournalIndex } from "./journal-index.ts";
+import { FLAG } from "./journal-record.ts";
+
+/** A sidecar is carried on whenever so many entries and commits are new: so much of the log is read without it. */
+const MARK_EVERY = 64;
+
+/** What a commit line says. Without a leaf it only ends a part of a long write and publishes nothing. */
+export interface CommitRecord {
+  readonly leaf?: string | null;
+}
+
+/** The branch that readers see. */
+export interface Published {
+  /** Number of its leaf's record; -1 when it is empty. */
+  readonly leaf: number;
+  readonly leafId: string | null;
+  /** Records in all by then; what came later is not to be seen yet. */
+  readonly records: number;
+}
+
+/** Reads the entry of a record. */
+export type LoadEntry = (index: JournalIndex, at: number) => LogEntry;
+
+export interface JournalStart {
+  readonly logId: string;
+  /** Where the log's first segment begins. */
+  readonly start: number;
+  readonly load: LoadEntry;
+  /** Records known already. */
+  readonly index?: JournalIndex | undefined;
+  readonly markEvery?: number | undefined;
+}
+
+export function leafOf(record: unknown): string | null | undefined {
+  const { leaf } = (record ?? {}) as { leaf?: unknown };
+  return typeof leaf === "string" || leaf === null ? leaf : undefined;
+}
+
+export class JournalState {
+  readonly logId: string;
+  readonly index: JournalIndex;
+  readonly #load: LoadEntry;
+  readonly #markEvery: number;
+  #end: number;
+  #published: Published | undefined;
+  /** The newest record and the batch behind it; most entries are children of the one before. */
+  #tip = -1;
+  #tipId: string | undefined;
+  #tipBatch: ToolBatch = noBatch();
+
+  constructor({ logId, start, load, index, markEvery }: JournalStart) {
+    this.logId = logId;
+    this.index = index ?? new JournalIndex(logId);
+    this.#load = load;
+    this.#end = start;
+    this.#markEvery = markEvery ?? MARK_EVERY;
+  }
+
+  /** Where reading goes on: the end of the last valid segment. */
+  get end(): number {
+    return this.#end;
+  }
+
+  get published(): Published | undefined {
+    return this.#published;
+  }
+
+  /** Number of the entry's record; -1 when the journal does not hold it. */
+  find(id: string): number {
+    return id === this.#tipId ? this.#tip : this.index.find(id, (at) => this.#load(this.index, at).id);
+  }
+
+  /** Goes on behind the mark of a loaded index, whose commit was found in the log. */
+  resume(leafId: string | null, leaf: number, end: number): void {
+    this.#published = { leaf, leafId, records: this.index.length };
+    this.#end = end;
+  }
+
+  absorb(segment: LogSegment): void {
+    for (const line of segment.lines) {
+      const parsed = parsedLine(line.bytes);
+      if (parsed) this.add(parsed, line);
+    }
+    this.commit(segment.record, segment.commit, segment.end);
+  }
+
+  /** The next entry of the log; one that is known already stays as it was. */
+  add(parsed: JournalLine, line: LogLine): void {
+    const { id, parentId } = parsed.entry;
+    if (this.find(id) !== -1) return;
+    const parent = typeof parentId === "string" ? this.find(parentId) : -1;
+    const { record, batch } = factsOf(parsed, line.bytes, this.batchAfter(parent));
+    const { offset, length } = line;
+    this.#tip = this.index.push({ ...record, line: { offset, length }, parent });
+    this.#tipId = id;
+    this.#tipBatch = batch;
+  }
+
+  commit(record: unknown, commit: Span, end: number): void {
+    this.#end = end;
+    const leaf = leafOf(record);
+    if (leaf === undefined) return;
+    this.index.noteCommit();
+    this.#publish(leaf);
+    if (this.index.unmarked >= this.#markEvery) this.index.mark({ commit, leaf: this.#published?.leaf ?? -1 });
+  }
+
+  /** The tool batch as a child of this record finds it. */
+  batchAfter(at: number): ToolBatch {
+    if (at !== -1 && at === this.#tip) return this.#tipBatch;
+    const { index } = this;
+    let newestOpener = -1;
+    for (let back = at; back !== -1; back = index.parent(back)) {
+      if (index.role(back) === "assistant") {
+        const calls = callsOf(this.#load(index, back));
+        return { calls, closing: newestOpener !== -1 && this.#isResultOf(newestOpener, calls) };
+      }
+      if (newestOpener === -1 && index.flags(back) & (FLAG.opensBefore | FLAG.opensAfter)) newestOpener = back;
+    }
+    return noBatch();
+  }
+
+  #isResultOf(opener: number, calls: ReadonlyMap<string, string>): boolean {
+    if (!(this.index.flags(opener) & FLAG.opensAfter)) return false;
+    const toolCallId: unknown = this.#load(this.index, opener).message?.toolCallId;
+    return typeof toolCallId === "string" && calls.has(toolCallId);
+  }
+
+  #publish(leafId: string | null): void {
+    const leaf = leafId === null ? -1 : this.find(leafId);
+    if (leafId !== null && leaf === -1) {
+      throw new TokenBudgetError(
+        "storage_failed",
+        `A journal is damaged: its branch ends with entry ${JSON.stringify(leafId)}, which it does not hold. It is left as it is.`,
+      );
+    }
+    this.#published = { leaf, leafId, records: this.index.length };
+  }
+}

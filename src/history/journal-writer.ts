@@ -1,0 +1,187 @@
+// Keeps one agent's journal up with its session: appends the entries it does not hold yet, then commits the leaf. The
+// journal must never hold the lock while the event loop runs, never write a known entry again, and never show a branch
+// before all of it is on the disk.
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { EntrySource } from "../host/entries.ts";
+import type { OpenLog } from "../storage/append-log.ts";
+import type { Span } from "../storage/append-log-lines.ts";
+import { type HeldLogLock, LogLock } from "../storage/append-log-lock.ts";
+import { JournalFiles, type JournalPlace } from "./journal-files.ts";
+import { OlderCalls } from "./journal-older-calls.ts";
+import { JournalPlan, type Piece } from "./journal-plan.ts";
+import { RECORD_BYTES } from "./journal-record.ts";
+import type { CommitRecord, JournalState } from "./journal-state.ts";
+
+/** Reading what others appended lets the event loop run after so long. */
+const READ_SLICE_MS = 15;
+/** A long write is brought to the disk whenever so much is new, away from the event loop. */
+const FLUSH_BYTES = 16_777_216;
+
+export interface JournalWriterOptions extends JournalPlace {
+  readonly staleLockMs?: number | undefined;
+  readonly lockWaitMs?: number | undefined;
+}
+
+/** What one turn under the lock came to. */
+type Turn = "behind" | "part" | "committed";
+
+/** A sync on its way. */
+interface Progress {
+  readonly source: EntrySource;
+  readonly leafId: string | null;
+  plan: JournalPlan | undefined;
+  /** Bytes appended and not yet known to be on the disk. */
+  unflushed: number;
+}
+
+export class JournalWriter {
+  readonly #options: JournalWriterOptions;
+  readonly #lock: LogLock;
+  #files: JournalFiles;
+  #state: JournalState | undefined;
+  /** Records in the sidecar; undefined when it has to be written anew. */
+  #indexed: number | undefined;
+  readonly #olderCalls = new OlderCalls();
+  /** The leaf of the last sync that succeeded; undefined before the first and after a failure. */
+  #committed: string | null | undefined;
+  #source: EntrySource | undefined;
+  #running: Promise<void> | undefined;
+  #queued: Promise<void> | undefined;
+
+  constructor(options: JournalWriterOptions) {
+    this.#options = options;
+    this.#files = new JournalFiles(options);
+    const { file, shown } = this.#files.log.source;
+    const { staleLockMs, lockWaitMs, disk } = options;
+    this.#lock = new LogLock({ file, shown, staleMs: staleLockMs, waitMs: lockWaitMs, disk });
+  }
+
+  /**
+   * Resolves when the branch as it is now is committed. Calls during a sync share the next one; an unchanged leaf costs
+   * nothing. A failed sync is reported with a typed error, leaves the journal as it was, and is made good by the next.
+   */
+  sync(source: EntrySource): Promise<void> {
+    this.#source = source;
+    if (this.#queued) return this.#queued;
+    if (!this.#running) return this.#start();
+    const ended = this.#running.catch(() => undefined);
+    this.#queued = ended.then(() => {
+      this.#queued = undefined;
+      return this.#start();
+    });
+    return this.#queued;
+  }
+
+  #start(): Promise<void> {
+    const run = this.#run();
+    this.#running = run;
+    const ended = () => {
+      if (this.#running === run) this.#running = undefined;
+    };
+    run.then(ended, ended);
+    return run;
+  }
+
+  async #run(): Promise<void> {
+    const source = this.#source;
+    const leafId = source?.leafId();
+    if (!source || leafId === undefined || leafId === this.#committed) return;
+    this.#committed = undefined;
+    await this.#catchUp();
+    await this.#append({ source, leafId, plan: undefined, unflushed: 0 });
+    this.#committed = leafId;
+  }
+
+  /** Reads what is in the journal, in slices. */
+  async #catchUp(): Promise<void> {
+    if (this.#files.distrusted) {
+      this.#files = new JournalFiles(this.#options, { withoutSidecar: true });
+      this.#state = undefined;
+    }
+    while (!(this.#files.log.reading((log) => this.#readOn(log)) ?? true)) await nextTurn();
+  }
+
+  /** False when there is more to read. */
+  #readOn(log: OpenLog): boolean {
+    const known = this.#state;
+    if (known?.logId === log.id && log.size >= known.end) return this.#readNew(log, known);
+    const state = this.#files.open(log);
+    this.#state = state;
+    this.#indexed = state.index.marked === 0 ? undefined : state.index.marked;
+    return this.#readNew(log, state);
+  }
+
+  #readNew(log: OpenLog, state: JournalState): boolean {
+    const { marked } = state.index;
+    const done = this.#files.readOn(log, state, performance.now() + READ_SLICE_MS);
+    // Whoever appended also carried the sidecar on; if not, its size tells.
+    if (state.index.marked > marked && this.#indexed !== undefined) this.#indexed = state.index.marked;
+    return done;
+  }
+
+  async #append(progress: Progress): Promise<void> {
+    for (;;) {
+      const turn = await this.#lock.run((held) => this.#files.log.appending((log) => this.#turn(log, held, progress)));
+      if (turn === "committed") return;
+      if (turn === "behind") await this.#catchUp();
+      else if (progress.unflushed >= FLUSH_BYTES || progress.plan?.isDone) {
+        await this.#files.log.flush();
+        progress.unflushed = 0;
+      }
+      await nextTurn();
+    }
+  }
+
+  #turn(log: OpenLog, held: HeldLogLock, progress: Progress): Turn {
+    const end = this.#state?.end;
+    if (!this.#readOn(log)) return "behind";
+    const state = this.#state as JournalState;
+    // What others appended meanwhile may be what was planned.
+    if (state.end !== end) progress.plan = undefined;
+    progress.plan ??= new JournalPlan(progress.source, progress.leafId, state, this.#olderCalls);
+    held.assertOwned();
+    if (log.size > state.end) log.truncate(state.end);
+
+    const piece = progress.plan.next();
+    const { leafId } = progress.plan;
+    const isEmpty = piece.entries.length === 0;
+    // A long write is on the disk before its branch is committed.
+    if (!piece.isLast || progress.unflushed > 0) {
+      if (!isEmpty) this.#write(log, state, piece, {});
+      progress.unflushed += piece.batch.length;
+      return "part";
+    }
+    // Written by a process that may have died before it knew the disk had it.
+    if (isEmpty && state.published?.leafId === leafId) log.flush();
+    else this.#write(log, state, piece, { leaf: leafId });
+    this.#carrySidecarOn(state);
+    return "committed";
+  }
+
+  #write(log: OpenLog, state: JournalState, { batch, entries }: Piece, record: CommitRecord): void {
+    const spans = batch.spans.slice();
+    const commit = batch.commit(record);
+    const offset = log.append(batch, { flush: record.leaf !== undefined });
+    for (const [number, entry] of entries.entries()) {
+      const span = spans[number] as Span;
+      const bytes = batch.bytes.subarray(span.offset, span.offset + span.length);
+      state.add(entry, { offset: offset + span.offset, length: span.length, bytes });
+    }
+    state.commit(record, { offset: offset + commit.offset, length: commit.length }, offset + batch.length);
+  }
+
+  #carrySidecarOn({ index, logId }: JournalState): void {
+    const { marked } = index;
+    if (marked === 0 || marked === this.#indexed) return;
+    const { sidecar } = this.#files;
+    const before = this.#indexed;
+    this.#indexed = undefined;
+    try {
+      const carriedOn = before !== undefined && sidecar.append(before * RECORD_BYTES, index.bytes(before, marked));
+      if (!carriedOn) sidecar.replace(logId, index.bytes(0, marked));
+      this.#indexed = marked;
+    } catch {
+      // The branch is committed; a sidecar that is behind only makes readers read more, and the next sync makes it anew.
+    }
+  }
+}
