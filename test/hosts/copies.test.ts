@@ -17,10 +17,6 @@ import { closeAfterEach, controls, first, pi, roles, using } from "./support.ts"
 
 closeAfterEach();
 
-/** Before the entry claims its session there is nothing to test. */
-const claims = readFileSync(join(PACKAGE_DIR, "src/extension.ts"), "utf8").includes("claimSession(");
-const describeCopies = describe.runIf(claims);
-
 const MINUTES = 60_000;
 const place = mkdtempSync(join(tmpdir(), "pi-token-budget-copies-"));
 afterAll(() => rmSync(place, { recursive: true, force: true }));
@@ -30,7 +26,6 @@ const packed = join(place, "packed");
 
 /** Another checkout, and what is published of it. */
 beforeAll(async () => {
-  if (!claims) return;
   mkdirSync(checkout);
   for (const name of ["extension.js", "api.ts", "src", "package.json", "tsconfig.json", ".ci"])
     cpSync(join(PACKAGE_DIR, name), join(checkout, name), { recursive: true });
@@ -124,7 +119,7 @@ async function expectOneCopy({ session, seen }: Awaited<ReturnType<typeof opened
   expect(sequences.length).toBeGreaterThan(0);
 }
 
-describeCopies("copies in one session: one set of tools, every hook once", () => {
+describe("copies in one session: one set of tools, every hook once", () => {
   it("alone, as a measure", async () => {
     await expectOneCopy(await opened({ paths: [PACKAGE_DIR] }));
   });
@@ -163,7 +158,7 @@ describeCopies("copies in one session: one set of tools, every hook once", () =>
   });
 });
 
-describeCopies("several sessions of one loaded copy", () => {
+describe("several sessions of one loaded copy", () => {
   it("each has its tools, its notes and its windows, while others start and end", async () => {
     const one = await opened({ factories: [factory] });
     const two = await opened({ factories: [factory], session: "memory" });
@@ -179,7 +174,7 @@ describeCopies("several sessions of one loaded copy", () => {
   });
 });
 
-describeCopies("sessions that a launcher gives one event bus", () => {
+describe("sessions that a launcher gives one event bus", () => {
   it("each have their copy, whether or not the sessions before them were shut down", async () => {
     const eventBus = (await loadHost()).codingAgent.createEventBus();
     const one = await opened({ eventBus, paths: pathsOf(NAMES) });
@@ -190,7 +185,7 @@ describeCopies("sessions that a launcher gives one event bus", () => {
   });
 });
 
-describeCopies("a reload", () => {
+describe("a reload", () => {
   const loads: readonly (readonly [string, () => Omit<OpenOptions, "next">])[] = [
     ["one copy", () => ({ paths: [PACKAGE_DIR] })],
     ["a factory", () => ({ factories: [factory] })],
