@@ -10,6 +10,10 @@ import type { JournalState } from "./journal-state.ts";
 /** A piece ends after so much text or time, so that the event loop runs in between. */
 const PIECE_BYTES = 1_048_576;
 const PIECE_MS = 15;
+/** With so many entries left a piece is likely to be full. */
+const LONG_ENTRIES = 256;
+/** Room for the last line of a full piece; more is found when it is needed. */
+const ROOM_BYTES = 262_144;
 
 export interface Piece {
   readonly batch: LogBatch;
@@ -51,7 +55,8 @@ export class JournalPlan {
   }
 
   next(): Piece {
-    const batch = new LogBatch();
+    const isLong = this.#fresh.length > LONG_ENTRIES;
+    const batch = new LogBatch(isLong ? PIECE_BYTES + ROOM_BYTES : undefined);
     const entries: JournalLine[] = [];
     const untilMs = performance.now() + PIECE_MS;
     while (this.#fresh.length > 0 && batch.length < PIECE_BYTES) {
