@@ -1,0 +1,80 @@
+// docs/settings.md and the README's table of settings, made from the schema in src/settings.ts.
+
+import { DEFAULT_SETTINGS, Settings, TriggerSettings } from "../../src/settings.ts";
+import { table } from "./table.ts";
+
+interface Field {
+  readonly type?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly description?: string;
+}
+
+function values({ type, minimum, maximum }: Field): string {
+  if (type === "boolean") return "true, false";
+  const range = maximum === undefined ? `from ${minimum}` : `${minimum} to ${maximum}`;
+  return type === "integer" ? `whole number ${range}` : `number ${range}`;
+}
+
+const NAMES = Object.keys(Settings.properties) as (keyof Settings)[];
+
+export function settingsTable(): string {
+  const rows = NAMES.map((name) => {
+    const field: Field = Settings.properties[name];
+    const perModel = name in TriggerSettings.properties ? "yes" : "";
+    const standard = DEFAULT_SETTINGS[name].toLocaleString("en-US");
+    return [`\`${name}\``, standard, values(field), perModel, field.description ?? ""];
+  });
+  return table([["setting", "default", "values", "by model", ""], ...rows]);
+}
+
+const VARIABLES = [
+  ["variable", ""],
+  ["`PI_TOKEN_BUDGET_DISABLED=1`", "the package does nothing at all"],
+  ["`PI_TOKEN_BUDGET_REMINDER_PERCENT`", "as `reminderRemainingPercent`"],
+  ["`PI_TOKEN_BUDGET_HARD_ROLLOVER_TOKENS`", "as `hardRolloverUsedTokens`"],
+];
+
+export function settingsPage(): string {
+  return `# Settings
+
+Made from the schema in \`src/settings.ts\`. All of them are optional. They stand under \`tokenBudget\` in Pi's settings.json: the one of the agent directory first, then \`.pi/settings.json\` of the project, which wins for each setting that it names.
+
+${settingsTable()}
+
+Flat, or with values for some models:
+
+\`\`\`json
+{
+  "tokenBudget": {
+    "defaults": { "reminderRemainingPercent": 0.2 },
+    "models": {
+      "some-provider/some-model": { "hardRolloverUsedTokens": 150000 },
+      "some-provider": { "reminderRemainingFloorTokens": 30000 },
+      "*": { "reminderRemainingCeilingTokens": 50000 }
+    }
+  }
+}
+\`\`\`
+
+A model is named \`provider/model\`, \`provider/*\`, \`provider\` or \`*\`; the most exact name wins, and case does not matter. Only the settings marked "by model" may stand there.
+
+What is unknown or has a wrong value is named in one warning when the session starts, and its default is used; settings never stop Pi. A project cannot raise \`notesMaxFileBytes\`.
+
+## When the reminder and the checkpoint come
+
+With \`left\` tokens of a window of \`size\` tokens left:
+
+- reminder: \`left\` is at most \`reminderRemainingPercent\` × \`size\`, but not more than the ceiling, nor less than the floor, nor more than half the window;
+- checkpoint: \`left\` is at most Pi's \`compaction.reserveTokens\` (16,384 unless set) and a margin of 4,096 or 2 % of the window, whichever is more; at most a quarter of the window, and always after the reminder;
+- checkpoint also when \`hardRolloverUsedTokens\` are used; again only after use fell below 90 % of it.
+
+\`/context\` shows the values of the current session.
+
+## Environment
+
+These win over every settings file.
+
+${table(VARIABLES)}
+`;
+}

@@ -1,0 +1,26 @@
+// Documents that are made from the code are committed as the code makes them.
+import { describe, expect, it } from "vitest";
+import { committed, documents } from "../../.ci/docs/generate.ts";
+import { explore } from "../../.ci/docs/states.ts";
+import { Settings } from "../../src/settings.ts";
+import { TOOL_NAMES } from "../../src/tools/specs.ts";
+import { PHASES } from "../../src/window/phase.ts";
+
+const HOW = "run: node --import tsx .ci/docs/generate.ts";
+
+describe("the documents made from the code", () => {
+  for (const [path, text] of documents()) it(`${path} is up to date`, () => expect(committed(path), HOW).toBe(text));
+
+  it("name every tool and every setting, in the README too", () => {
+    for (const path of ["README.md", "docs/tools.md"])
+      for (const name of TOOL_NAMES) expect(committed(path)).toContain(name);
+    for (const path of ["README.md", "docs/settings.md"])
+      for (const name of Object.keys(Settings.properties)) expect(committed(path)).toContain(`\`${name}\``);
+  });
+
+  it("draw every phase of the machine but the one that is no state of it", () => {
+    const { transitions } = explore();
+    const drawn = [...transitions].filter(([, events]) => events.size > 0).map(([phase]) => phase);
+    expect(drawn).toEqual(PHASES.filter((phase) => phase !== "disabled"));
+  });
+});
