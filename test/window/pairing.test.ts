@@ -19,6 +19,27 @@ const result = (toolCallId: string, value = "real"): LogMessage => ({
 const user: LogMessage = { role: "user", content: "u" };
 const textOf = (message: LogMessage | undefined) => JSON.stringify(message?.content);
 
+function callIds(message: LogMessage): string[] {
+  const blocks = message.role === "assistant" ? (message.content as { type: string; id: string }[]) : [];
+  return blocks.filter(({ type }) => type === "toolCall").map(({ id }) => id);
+}
+
+/** What stands without its other half, or not directly behind it. */
+function unpaired(messages: readonly LogMessage[]): string[] {
+  const wrong: string[] = [];
+  let open: string[] = [];
+  for (const message of messages) {
+    const at = message.role === "toolResult" ? open.indexOf(message.toolCallId ?? "") : -1;
+    if (message.role === "toolResult" && at < 0) wrong.push(`result ${message.toolCallId}`);
+    else if (at >= 0) open.splice(at, 1);
+    else {
+      wrong.push(...open);
+      open = callIds(message);
+    }
+  }
+  return [...wrong, ...open];
+}
+
 describe("pairing", () => {
   it("leaves a paired list as it is", () => {
     const messages = [user, assistant("toolUse", "a", "b"), result("a"), result("b"), user];
@@ -62,20 +83,7 @@ describe("pairing", () => {
     fc.assert(
       fc.property(fc.array(message, { maxLength: 20 }), (messages) => {
         const paired = pairCalls(messages);
-        const open: string[] = [];
-        for (const one of paired) {
-          if (one.role === "toolResult") {
-            const at = open.indexOf(one.toolCallId ?? "");
-            expect(at).toBeGreaterThanOrEqual(0);
-            open.splice(at, 1);
-          } else {
-            expect(open).toEqual([]);
-            if (one.role === "assistant")
-              for (const block of one.content as { type: string; id: string }[])
-                if (block.type === "toolCall") open.push(block.id);
-          }
-        }
-        expect(open).toEqual([]);
+        expect(unpaired(paired)).toEqual([]);
         expect(pairCalls(paired)).toBe(paired);
       }),
     );
