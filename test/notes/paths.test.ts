@@ -107,7 +107,7 @@ describe("a note path", () => {
     expect(error.message.isWellFormed()).toBe(true);
   });
 
-  test.each(["/notes/a", "//notes/a", "/tmp/notes/a", "/root/Big/notes/a", "/root/root/notes/a", "/root//notes/a"])(
+  test.each(["/notes/a", "//notes/a", "/home/notes/a", "/root/Big/notes/a", "/root/root/notes/a", "/root//notes/a"])(
     "%s names no agent",
     (path) => {
       const error = rejection(() => parseNotePath(path, ME));
