@@ -11,7 +11,7 @@ import { shorten } from "../storage/text.ts";
 import type { Execute, ToolCall } from "./define.ts";
 import { usedLimit } from "./define.ts";
 import { type JsonRow, listOutput, readOutput } from "./output.ts";
-import { TOOL_SPECS } from "./specs.ts";
+import { TOOL_SPECS, type ToolName } from "./specs.ts";
 
 /** Lists and searches stay below this, however large outputs may be. */
 export const HISTORY_LIST_MAX_CODE_POINTS = 6_000;
@@ -33,7 +33,7 @@ export interface HistoryToolDeps {
   readonly takesImages: () => boolean;
 }
 
-type HistoryTool = "history_list_windows" | "history_list_items" | "history_read_item" | "history_search_contents";
+type HistoryTool = Extract<ToolName, `history_${string}`>;
 
 export type HistoryTools = { readonly [N in HistoryTool]: Execute<N> };
 

@@ -1,4 +1,4 @@
-// The five notes tools: resolve the address, ask the store, shape the answer, and nothing else. Paths are shown in full,
+// The notes tools: resolve the address, ask the store, shape the answer, and nothing else. Paths are shown in full,
 // as every agent can pass them back; nothing here opens a file.
 import { shownValue } from "../errors.ts";
 import { noteWarnings } from "../notes/limits.ts";
@@ -11,7 +11,7 @@ import { CodePointText } from "../storage/text.ts";
 import type { SavedCheckpoint } from "../window/shell.ts";
 import { type Execute, type ToolAnswer, usedLimit } from "./define.ts";
 import { type JsonRow, listOutput, readOutput } from "./output.ts";
-import { TOOL_SPECS } from "./specs.ts";
+import { TOOL_SPECS, type ToolName } from "./specs.ts";
 
 /** A matching line is shown at most this long. */
 export const NOTE_LINE_MAX_CODE_POINTS = 400;
@@ -32,12 +32,7 @@ export interface NotesToolDeps {
   readonly onSaved: (toolCallId: string, path: string, readsBack: () => boolean) => SavedCheckpoint;
 }
 
-type NotesTool =
-  | "notes_list_files_by_prefix"
-  | "notes_read_file"
-  | "notes_search_contents"
-  | "notes_append_to_file"
-  | "notes_write_file";
+type NotesTool = Extract<ToolName, `notes_${string}`>;
 
 export type NotesTools = { readonly [N in NotesTool]: Execute<N> };
 
