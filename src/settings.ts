@@ -201,6 +201,14 @@ function tokensOr(value: unknown, otherwise: number): number {
   return typeof value === "number" && value >= 0 ? value : otherwise;
 }
 
+/** A share of nothing leaves the reminder to its floor alone. */
+function uselessPercent(values: Values, where: string): string[] {
+  if (values.reminderRemainingPercent !== 0) return [];
+  return [
+    `${where}.reminderRemainingPercent is 0, so the reminder comes at reminderRemainingFloorTokens alone, and never when that is 0 too; the checkpoint is enforced all the same.`,
+  ];
+}
+
 /** Files in order of precedence, the stronger last. */
 export function loadSettings(
   files: readonly SettingsFile[],
@@ -220,6 +228,7 @@ export function loadSettings(
     keepRecentTokens = tokensOr(compaction.keepRecentTokens, keepRecentTokens);
     const layer = layerOf(parsed.tokenBudget, `${file.name}: tokenBudget`, problems);
     problems.push(...uselessHardTrigger(layer.values, `${file.name}: tokenBudget`));
+    problems.push(...uselessPercent(layer.values, `${file.name}: tokenBudget`));
     const cap = layer.values.notesMaxFileBytes as number | undefined;
     if (file.source === "agent") agentCap = cap ?? agentCap;
     else if (cap !== undefined && cap > agentCap) {

@@ -46,7 +46,9 @@ export function thresholds(contextWindow: number, reserve: number, settings: Bud
   const share = Math.min(reminderRemainingPercent * contextWindow, reminderRemainingCeilingTokens);
   const reminder = Math.min(Math.max(share, reminderRemainingFloorTokens), contextWindow * REMINDER_MAX_SHARE);
   const margin = Math.max(FALLBACK_MARGIN_TOKENS, contextWindow * FALLBACK_MARGIN_SHARE);
-  const fallback = Math.min(reserve + margin, contextWindow * FALLBACK_MAX_SHARE, reminder - 1);
+  // A reminder that is switched off does not switch off the fallback.
+  const belowReminder = reminder >= 1 ? reminder - 1 : Number.POSITIVE_INFINITY;
+  const fallback = Math.min(reserve + margin, contextWindow * FALLBACK_MAX_SHARE, belowReminder);
   return { reminder: Math.floor(reminder), fallback: Math.floor(fallback) };
 }
 
