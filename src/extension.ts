@@ -169,13 +169,17 @@ function wireCompactions(host: Host, session: CurrentSession): void {
     if (!parts?.enabled()) return undefined;
     const { windows, publish } = parts;
     const answer = await windows.compaction(compaction, controlTurn(host, ctx));
+    if (answer?.cancel) host.repeat(ctx, windows.takeWords());
     publish();
     return answer;
   });
   host.on("session_compact", (_event, ctx) => {
     const { windows, publish } = session.of(ctx);
     // A manual compaction that stopped a running turn lets the work go on, unless somebody else will.
-    if (windows.compactionEnded(true)) host.whenIdle(ctx, () => windows.continueRun());
+    const goesOn = windows.compactionEnded(true);
+    const words = windows.takeWords();
+    host.repeat(ctx, words);
+    if (goesOn && words.length === 0) host.whenIdle(ctx, () => windows.continueRun());
     publish();
     return undefined;
   });
@@ -188,7 +192,9 @@ function wireCompactions(host: Host, session: CurrentSession): void {
   // 0.73.1 tells of no failure: a run that starts says that the compaction is over, unless the compaction started it.
   host.on("agent_start", (_event, ctx) => {
     const { windows } = session.of(ctx);
-    if (windows.state.live.manual?.phase !== "awaiting") windows.compactionEnded(false);
+    if (windows.state.live.manual?.phase === "awaiting") return undefined;
+    windows.compactionEnded(false);
+    host.repeat(ctx, windows.takeWords());
     return undefined;
   });
   host.registerCommand(

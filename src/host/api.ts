@@ -1,6 +1,6 @@
 // The part of Pi's extension interface that this package uses, as a structural type that fits every supported host.
 // Public interface only; fields that not every host has are optional, and only this folder looks at them.
-import type { LogEntry, LogMessage, TextBlock } from "./entries.ts";
+import type { ImageBlock, LogEntry, LogMessage, TextBlock } from "./entries.ts";
 
 export interface HostModel {
   readonly provider: string;
@@ -152,6 +152,8 @@ export interface HostApi {
     message: HostMessage,
     options?: { readonly triggerTurn?: boolean; readonly deliverAs?: "steer" | "followUp" | "nextTurn" },
   ): void;
+  /** Starts a run, or waits for the end of the one that is going on. */
+  sendUserMessage(content: readonly (TextBlock | ImageBlock)[], options: { readonly deliverAs: "followUp" }): void;
   appendEntry(customType: string, data: unknown): void;
   getActiveTools(): string[];
   readonly events: {

@@ -12,7 +12,7 @@ import type {
   HostMessage,
 } from "./api.ts";
 import { type CompactionReason, compactionReason } from "./compaction.ts";
-import type { EntrySource, LogMessage } from "./entries.ts";
+import { blocksOf, type EntrySource, isImageBlock, isTextBlock, type LogMessage } from "./entries.ts";
 import { type IsOverflow, isOverflowMessage } from "./overflow.ts";
 import { onSettled, type RetrySettings, type Settled, type SettledBoundary } from "./settled.ts";
 
@@ -44,6 +44,9 @@ const INTERRUPTED_BY_COMPACTION_MS = 100;
 
 /** How often a compaction that has ended is asked whether the session is idle again. */
 const IDLE_POLL_MS = 25;
+
+/** How often a run that was just started is asked whether it goes on. */
+const BUSY_POLLS_MAX = 40;
 
 /** How long a callback waits for the newest entry on hosts that write it late. */
 const LATE_ENTRY_WAIT_MS = 20;
@@ -130,6 +133,35 @@ export class Host {
     if (delivery === "turn") this.#api.sendMessage(message, { triggerTurn: true });
     else if (delivery === "quiet") this.#api.sendMessage(message);
     else this.#api.sendMessage(message, { deliverAs: delivery });
+  }
+
+  /**
+   * Says a person's words again, which 0.73.1 took out of its queue during a compaction and did not write down. The first
+   * starts a run, the others wait behind it.
+   */
+  repeat(ctx: HostContext, words: readonly LogMessage[]): void {
+    const [next, ...rest] = words;
+    if (!next) return;
+    setTimeout(() => {
+      try {
+        const content = blocksOf(next.content).filter((block) => isTextBlock(block) || isImageBlock(block));
+        this.#api.sendUserMessage(content, { deliverAs: "followUp" });
+        if (rest.length > 0) this.#whenBusy(ctx, () => this.repeat(ctx, rest));
+      } catch {
+        // The session is gone.
+      }
+    }, IDLE_POLL_MS);
+  }
+
+  #whenBusy(ctx: HostContext, then: () => void, polls = BUSY_POLLS_MAX): void {
+    setTimeout(() => {
+      try {
+        if (polls === 0 || !ctx.isIdle()) then();
+        else this.#whenBusy(ctx, then, polls - 1);
+      } catch {
+        // The session is gone.
+      }
+    }, IDLE_POLL_MS);
   }
 
   /** Writes a data entry on the log; it is in no request. */

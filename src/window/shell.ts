@@ -26,6 +26,7 @@ import { consolidation, openerDetails, openingCompaction, openingMessage } from 
 import { newestIsMissing, projectRequest, type SentIds } from "./projection.ts";
 import { heldTokens } from "./usage.ts";
 import { BudgetWatch, type BudgetWatchParts } from "./watch.ts";
+import { UnwrittenWords } from "./words.ts";
 
 export interface WindowShellParts extends Omit<BudgetWatchParts, "send"> {
   readonly source: EntrySource;
@@ -78,6 +79,7 @@ export class WindowShell {
   #refusedIn: number | undefined;
   /** The manual compaction that goes on now has stopped a running turn. */
   #interrupted = false;
+  readonly #words = new UnwrittenWords();
 
   constructor(parts: WindowShellParts) {
     this.#parts = parts;
@@ -122,9 +124,10 @@ export class WindowShell {
     await waitForNewest(() => newestIsMissing(messages, this.branch));
     for (const requestId of this.#watch.lapsed()) this.#parts.mark(CANCELLED_ENTRY, { requestId });
     const { branch } = this;
+    if (this.state.live.manual) this.#words.keep(messages, branch);
     const identity = prompts.identityText(this.#identity(branch.current.id));
     const { messages: projected, sent } = projectRequest({
-      messages,
+      messages: this.#words.heldBackFrom(messages),
       branch,
       identity: { text: identity, timestamp: this.#parts.createdAt },
       sent: this.#sent,
@@ -134,6 +137,11 @@ export class WindowShell {
     const delivered = projected.flatMap((message) => controlOf(message)?.requestId ?? []);
     this.#live.tell({ type: "request_sent", delivered });
     return projected;
+  }
+
+  /** A person's words that a control turn took in without a trace, to be said once now that it is over. */
+  takeWords(): readonly LogMessage[] {
+    return this.#words.take();
   }
 
   /** Requests that were taken back: their messages are not shown again. */
