@@ -87,7 +87,7 @@ export class JournalWriter {
     const leafId = source?.leafId();
     if (!source || leafId === undefined || leafId === this.#committed) return;
     this.#committed = undefined;
-    await this.#catchUp();
+    if (!this.#state || this.#files.distrusted) await this.#catchUp();
     await this.#append({ source, leafId, plan: undefined, unflushed: 0 });
     this.#committed = leafId;
   }
@@ -139,29 +139,28 @@ export class JournalWriter {
     // What others appended meanwhile may be what was planned.
     if (state.end !== end) progress.plan = undefined;
     progress.plan ??= new JournalPlan(progress.source, progress.leafId, state, this.#olderCalls);
-    held.assertOwned();
-    if (log.size > state.end) log.truncate(state.end);
-
     const piece = progress.plan.next();
     const { leafId } = progress.plan;
     const isEmpty = piece.entries.length === 0;
+    if (log.size > state.end) log.truncate(state.end, held);
     // A long write is on the disk before its branch is committed.
     if (!piece.isLast || progress.unflushed > 0) {
-      if (!isEmpty) this.#write(log, state, piece, {});
+      if (!isEmpty) this.#write(log, held, piece, {});
       progress.unflushed += piece.batch.length;
       return "part";
     }
     // Written by a process that may have died before it knew the disk had it.
     if (isEmpty && state.published?.leafId === leafId) log.flush();
-    else this.#write(log, state, piece, { leaf: leafId });
+    else this.#write(log, held, piece, { leaf: leafId });
     this.#carrySidecarOn(state);
     return "committed";
   }
 
-  #write(log: OpenLog, state: JournalState, { batch, entries }: Piece, record: CommitRecord): void {
+  #write(log: OpenLog, held: HeldLogLock, { batch, entries }: Piece, record: CommitRecord): void {
+    const state = this.#state as JournalState;
     const spans = batch.spans.slice();
     const commit = batch.commit(record);
-    const offset = log.append(batch, { flush: record.leaf !== undefined });
+    const offset = log.append(batch, held, { flush: record.leaf !== undefined });
     for (const [number, entry] of entries.entries()) {
       const span = spans[number] as Span;
       const bytes = batch.bytes.subarray(span.offset, span.offset + span.length);

@@ -40,6 +40,14 @@ export interface HeldLogLock {
   assertOwned(): void;
 }
 
+/** The failure of a holder that can no longer be sure of its lock. */
+export function heldUp({ shown }: { readonly shown: string }): TokenBudgetError {
+  return new TokenBudgetError(
+    "lock_lost",
+    `${shown} was not changed: this process was held up and may have lost its lock to another one. Repeat the call.`,
+  );
+}
+
 function insist(call: () => void): void {
   for (let tries = 1; ; tries++) {
     try {
@@ -83,11 +91,7 @@ export class LogLock {
   #runHeld<T>(work: (held: HeldLogLock) => T, acquiredMs: number): T {
     const isOwned = () => Date.now() - acquiredMs < this.#staleMs * TRUST_SHARE;
     const assertOwned = () => {
-      if (isOwned()) return;
-      throw new TokenBudgetError(
-        "lock_lost",
-        `${this.#shown} was not changed: this process was held up and may have lost its lock. Repeat the call.`,
-      );
+      if (!isOwned()) throw heldUp({ shown: this.#shown });
     };
     try {
       return work({ assertOwned });

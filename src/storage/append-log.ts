@@ -6,6 +6,7 @@ import { constants } from "node:fs";
 import { TokenBudgetError } from "../errors.ts";
 import { HEADER_BYTES_MAX, headerLine, headerOf, type LogFile, type LogHeader } from "./append-log-header.ts";
 import type { LogBatch, Span } from "./append-log-lines.ts";
+import { type HeldLogLock, heldUp } from "./append-log-lock.ts";
 import { SegmentScan } from "./append-log-scan.ts";
 import { codeOf, type DiskCalls, FILE_MODE, NODE_DISK, storageFailure } from "./disk.ts";
 
@@ -56,27 +57,30 @@ export class OpenLog {
     return new SegmentScan(this.#source, { from, to: this.size, read: (span) => this.read(span) });
   }
 
-  /** Cuts off what no valid commit follows. Under the lock only. */
-  truncate(size: number): void {
+  /** Cuts off what no valid commit follows. */
+  truncate(size: number, held: HeldLogLock): void {
+    held.assertOwned();
     this.#disk.ftruncateSync(this.#descriptor, size);
     this.#size = size;
   }
 
-  /** Appends a batch that ends with its commit, in one write; answers its offset. Under the lock only. */
-  append(batch: LogBatch, options: { readonly flush: boolean }): number {
-    const before = this.#size;
+  /** Appends a batch that ends with its commit, in one write; answers its offset. */
+  append(batch: LogBatch, held: HeldLogLock, options: { readonly flush: boolean }): number {
     const header = this.#newHeader;
+    // A torn header is no content.
+    if (header !== undefined && this.#size > 0) this.truncate(0, held);
+    const before = this.#size;
     const bytes = header === undefined ? batch.bytes : Buffer.concat([header, batch.bytes]);
+    held.assertOwned();
     try {
-      // A torn header is no content.
-      if (header !== undefined && before > 0) this.truncate(0);
       this.#write(bytes);
       if (options.flush) this.#disk.fdatasyncSync(this.#descriptor);
+      if (this.#disk.fstatSync(this.#descriptor).size !== before + bytes.length) throw heldUp(this.#source);
     } catch (error) {
-      this.#undo(header === undefined ? before : 0);
+      this.#undo(before, held);
       throw error;
     }
-    const offset = header === undefined ? before : this.start;
+    const offset = before + bytes.length - batch.length;
     this.#newHeader = undefined;
     this.#size = offset + batch.length;
     return offset;
@@ -88,7 +92,7 @@ export class OpenLog {
   }
 
   close(): void {
-    this.#disk.closeSync(this.#descriptor);
+    closeQuietly(this.#disk, this.#descriptor);
   }
 
   #write(bytes: Buffer): void {
@@ -100,12 +104,21 @@ export class OpenLog {
     }
   }
 
-  #undo(size: number): void {
+  #undo(size: number, held: HeldLogLock): void {
     try {
-      this.#disk.ftruncateSync(this.#descriptor, size);
+      this.truncate(size, held);
     } catch {
       // A torn tail is cut off by the next writer; the failure that led here is the one to report.
     }
+  }
+}
+
+/** What was read or flushed is known by then; a close that fails changes nothing about it. */
+function closeQuietly(disk: DiskCalls, descriptor: number): void {
+  try {
+    disk.closeSync(descriptor);
+  } catch {
+    // As above.
   }
 }
 
@@ -126,7 +139,7 @@ function open(source: LogFile, disk: DiskCalls, flags: number): OpenLog | undefi
     const read = stats.size === 0 ? 0 : disk.readSync(descriptor, first, 0, first.length, 0);
     return new OpenLog(source, disk, descriptor, stats.size, headerOf(source, first.subarray(0, read)));
   } catch (error) {
-    disk.closeSync(descriptor);
+    closeQuietly(disk, descriptor);
     throw error;
   }
 }
@@ -172,7 +185,7 @@ export class AppendLog {
     } catch (error) {
       throw storageFailure(error, { shown: this.source.shown, doing: "written" });
     } finally {
-      if (descriptor !== undefined) this.#disk.closeSync(descriptor);
+      if (descriptor !== undefined) closeQuietly(this.#disk, descriptor);
     }
   }
 

@@ -2,8 +2,11 @@
 import { join } from "node:path";
 import { JournalReader } from "../../src/history/journal-reader.ts";
 import { JournalWriter, type JournalWriterOptions } from "../../src/history/journal-writer.ts";
+import type { ItemSource } from "../../src/history/source.ts";
+import { call, TestLog, text } from "../log/branches.ts";
 import { temporaryDirectory } from "../storage/disks.ts";
-import type { FollowLog } from "./conformance.ts";
+import { expectSame, type FollowLog } from "./conformance.ts";
+import { sourceOf } from "./sources.ts";
 
 export const AGENT = "/root/reviewer";
 
@@ -38,3 +41,41 @@ export const followJournalAnew: FollowLog = (log) => {
     return readerOf(directory).refresh();
   };
 };
+
+export const logFile = (directory: string) => join(directory, "journal.jsonl");
+export const sidecarFile = (directory: string) => join(directory, "journal.index");
+
+export function idsOf(source: ItemSource): string[] {
+  return source.rows.map(({ head }) => head.id);
+}
+
+/** Every entry of the log. */
+export function ids(log: TestLog): string[] {
+  return log.entries.map(({ id }) => id);
+}
+
+/** A log of so many turns; each is a question, a call and its result. */
+export function talk(log: TestLog, turns: number): void {
+  for (let turn = 0; turn < turns; turn++) {
+    const id = `call-${log.entries.length}`;
+    log.user(`question ${turn} 漢字`);
+    log.assistant(text("on it"), call(id, turn % 3 === 0 ? "bash" : "read", { turn }));
+    log.result(id, turn % 3 === 0 ? "bash" : "read", `answer ${turn}`);
+  }
+  log.newContext(2);
+}
+
+/** A log and its journal. */
+export async function journalOf(turns: number) {
+  const log = new TestLog();
+  talk(log, turns);
+  const directory = newDirectory();
+  await writerOf(directory).sync(log);
+  return { log, directory };
+}
+
+/** A reader that starts now says what the live branch says. */
+export async function expectReads(directory: string, log: TestLog): Promise<void> {
+  const expected = sourceOf(log);
+  expectSame(await readerOf(directory).refresh(), expected, ids(log).slice(0, 20));
+}

@@ -7,11 +7,14 @@ import { describe, expect, test } from "vitest";
 import { AppendLog, type OpenLog } from "../../src/storage/append-log.ts";
 import { tableCrc32 } from "../../src/storage/append-log-crc.ts";
 import { LogBatch } from "../../src/storage/append-log-lines.ts";
+import { type HeldLogLock, heldUp } from "../../src/storage/append-log-lock.ts";
 import type { LogSegment } from "../../src/storage/append-log-scan.ts";
 import { type DiskCalls, NODE_DISK } from "../../src/storage/disk.ts";
 import { temporaryDirectory } from "./disks.ts";
 
 const FORMAT = { format: "test log", version: 2, shown: "The log of the test" };
+
+const HELD = { assertOwned: () => undefined };
 
 function newLog(disk?: DiskCalls) {
   const file = join(temporaryDirectory(), "log.jsonl");
@@ -27,8 +30,8 @@ function batchOf(lines: readonly unknown[], record: unknown): LogBatch {
 
 function append(log: AppendLog, lines: readonly unknown[], record: unknown): number {
   return log.appending((open) => {
-    open.truncate(validEnd(open));
-    return open.append(batchOf(lines, record), { flush: true });
+    open.truncate(validEnd(open), HELD);
+    return open.append(batchOf(lines, record), HELD, { flush: true });
   });
 }
 
@@ -102,10 +105,18 @@ describe("what was committed", () => {
       },
     });
     const { log } = newLog(disk);
-    log.appending((open) => open.append(batchOf(["a"], 1), { flush: true }));
+    log.appending((open) => open.append(batchOf(["a"], 1), HELD, { flush: true }));
     calls.length = 0;
-    log.appending((open) => open.append(batchOf(["b", "c"], 2), { flush: true }));
-    expect(calls).toEqual(["openSync", "fstatSync", "readSync", "writeSync", "fdatasyncSync", "closeSync"]);
+    log.appending((open) => open.append(batchOf(["b", "c"], 2), HELD, { flush: true }));
+    expect(calls).toEqual([
+      "openSync",
+      "fstatSync",
+      "readSync",
+      "writeSync",
+      "fdatasyncSync",
+      "fstatSync",
+      "closeSync",
+    ]);
   });
 });
 
@@ -271,6 +282,54 @@ describe("a disk that takes only a part", () => {
     left = Number.POSITIVE_INFINITY;
     append(log, ["new"], 2);
     expect(contentOf(log)).toHaveLength(2);
+  });
+});
+
+describe("a writer that lost its lock", () => {
+  const LOST: HeldLogLock = {
+    assertOwned: () => {
+      throw heldUp(FORMAT);
+    },
+  };
+
+  test("writes nothing and cuts nothing off", () => {
+    const { log, file } = newLog();
+    append(log, ["a"], 1);
+    const before = readFileSync(file);
+    const losing = [
+      () => log.appending((open) => open.append(batchOf(["b"], 2), LOST, { flush: true })),
+      () => log.appending((open) => open.truncate(0, LOST)),
+    ];
+    for (const lose of losing) expect(lose).toThrow(expect.objectContaining({ code: "lock_lost" }));
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  test("amid its write says so, and leaves what the other one wrote", () => {
+    let meanwhile = () => undefined as unknown;
+    let owned = true;
+    const held: HeldLogLock = {
+      assertOwned: () => {
+        if (!owned) throw heldUp(FORMAT);
+      },
+    };
+    const writeSync = ((...args: Parameters<DiskCalls["writeSync"]>) => {
+      meanwhile();
+      return NODE_DISK.writeSync(...args);
+    }) as DiskCalls["writeSync"];
+    const { log, file } = newLog({ ...NODE_DISK, writeSync });
+    append(log, ["a"], 1);
+    meanwhile = () => {
+      owned = false;
+      return append(new AppendLog({ ...FORMAT, file }), ["b"], 2);
+    };
+    const losing = () => log.appending((open) => open.append(batchOf(["c"], 3), held, { flush: true }));
+    expect(losing).toThrow(expect.objectContaining({ code: "lock_lost" }));
+    // Both are whole: a segment is valid wherever it landed.
+    expect(contentOf(log)).toEqual([
+      ["a", 1],
+      ["b", 2],
+      ["c", 3],
+    ]);
   });
 });
 
