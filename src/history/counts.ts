@@ -1,7 +1,7 @@
 // Running counts of a branch's listed items, so that a page of a long branch does not count the branch again.
 // Derived from the rows alone and thrown away with them; never a second truth.
 import type { Row, WindowRecord } from "../log/branch.ts";
-import type { ItemRole } from "../log/item.ts";
+import type { ItemHead, ItemRole } from "../log/item.ts";
 import type { ItemSource, RowList } from "./source.ts";
 
 /** Roles whose items are internal by nature: asking for the role is asking for them. */
@@ -21,6 +21,10 @@ interface CountedRange extends WindowCount {
   readonly to: number;
 }
 
+function briefOf(rows: RowList, at: number): Pick<ItemHead, "role" | "internal"> | undefined {
+  return rows.brief ? rows.brief(at) : rows.at(at)?.head;
+}
+
 class BranchCounts {
   readonly #byRole = new Map<ItemRole, number>();
   readonly #byWindow = new Map<number, CountedRange>();
@@ -38,26 +42,26 @@ class BranchCounts {
     const kept = known && known.from === from && known.to <= to ? known : undefined;
     if (kept?.to === to) return kept;
     let items = kept?.items ?? 0;
-    let first = kept?.first;
-    let last = kept?.last;
+    let first: number | undefined;
+    let last: number | undefined;
     for (let at = kept?.to ?? from; at < to; at++) {
-      const row = source.rows.at(at);
-      if (!row || row.head.internal) continue;
+      if (briefOf(source.rows, at)?.internal ?? true) continue;
       items++;
-      first ??= row;
-      last = row;
+      first ??= at;
+      last = at;
     }
-    const counted = { from, to, items, first, last };
+    const rowAt = (at: number | undefined) => (at === undefined ? undefined : source.rows.at(at));
+    const counted = { from, to, items, first: kept?.first ?? rowAt(first), last: rowAt(last) ?? kept?.last };
     this.#byWindow.set(window.number, counted);
     return counted;
   }
 
   #countUpTo(rows: RowList): void {
     for (; this.#counted < rows.length; this.#counted++) {
-      const row = rows.at(this.#counted);
-      if (!row) continue;
-      const { role } = row.head;
-      if (!row.head.internal) this.#listed++;
+      const brief = briefOf(rows, this.#counted);
+      if (!brief) continue;
+      const { role, internal } = brief;
+      if (!internal) this.#listed++;
       else if (!isInternalRole(role)) continue;
       this.#byRole.set(role, (this.#byRole.get(role) ?? 0) + 1);
     }

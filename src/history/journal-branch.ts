@@ -5,7 +5,7 @@ import { type Row, type WindowRecord, windowId } from "../log/branch.ts";
 import type { ItemHead, ItemRole, ToolRef } from "../log/item.ts";
 import { type Opener, openerOf } from "../log/marks.ts";
 import type { JournalIndex } from "./journal-index.ts";
-import { FLAG } from "./journal-record.ts";
+import { FLAG, roleOf } from "./journal-record.ts";
 import type { LoadEntry } from "./journal-state.ts";
 import type { RowList } from "./source.ts";
 
@@ -56,23 +56,27 @@ class JournalHead implements ItemHead {
 }
 
 export class JournalRow implements Row {
-  readonly head: ItemHead;
-  readonly window: number;
   /** Number of its record. */
   readonly at: number;
-  readonly #index: JournalIndex;
-  readonly #load: LoadEntry;
+  readonly #place: number;
+  readonly #branch: JournalBranch;
 
-  constructor(index: JournalIndex, at: number, window: number, load: LoadEntry) {
-    this.head = new JournalHead(index, at, load);
+  constructor(branch: JournalBranch, at: number, place: number) {
     this.at = at;
-    this.window = window;
-    this.#index = index;
-    this.#load = load;
+    this.#place = place;
+    this.#branch = branch;
+  }
+
+  get head(): ItemHead {
+    return this.#branch.head(this.at);
+  }
+
+  get window(): number {
+    return this.#branch.windowOf(this.#place);
   }
 
   get entry(): LogEntry {
-    return this.#load(this.#index, this.at);
+    return this.#branch.entry(this.at);
   }
 }
 
@@ -98,11 +102,21 @@ class JournalWindow implements WindowRecord {
     return this.#openedBy?.().id;
   }
 
+  get writtenNumber(): number | undefined {
+    const { opener } = this;
+    const written = opener && "details" in opener ? opener.details.number : this.number;
+    return written === this.number ? undefined : written;
+  }
+
   /** The same window, as it starts behind one more row. */
   startingAt(firstRow: number): JournalWindow {
     return new JournalWindow(this.number, firstRow, this.#openedBy);
   }
 }
+
+type Brief = Pick<ItemHead, "role" | "internal">;
+
+const BRIEF_FLAGS = FLAG.role | FLAG.internal;
 
 export class JournalBranch implements RowList {
   readonly #index: JournalIndex;
@@ -111,6 +125,8 @@ export class JournalBranch implements RowList {
   #rows = new Int32Array(64);
   #length = 0;
   #leaf = -1;
+  /** There are few of them; one for each value of the flags. */
+  readonly #briefs: Brief[] = [];
   readonly #windows: JournalWindow[] = [new JournalWindow(1, 0, undefined)];
 
   constructor(index: JournalIndex, load: LoadEntry) {
@@ -138,6 +154,15 @@ export class JournalBranch implements RowList {
     for (let row = 0; row < this.#length; row++) yield this.#row(row);
   }
 
+  brief(row: number): Brief {
+    const flags = this.#index.flags(this.#rows[row] as number) & BRIEF_FLAGS;
+    const known = this.#briefs[flags];
+    if (known) return known;
+    const brief = { role: roleOf(flags) as ItemRole, internal: Boolean(flags & FLAG.internal) };
+    this.#briefs[flags] = brief;
+    return brief;
+  }
+
   rowRange({ number, firstRow }: WindowRecord): { from: number; to: number } {
     return { from: firstRow, to: this.#windows[number]?.firstRow ?? this.#length };
   }
@@ -156,24 +181,25 @@ export class JournalBranch implements RowList {
 
   /** Goes on to a new leaf; false when that is on another branch, which takes a new index. */
   growTo(leaf: number): boolean {
-    const fresh: number[] = [];
-    let at = leaf;
-    for (; at > this.#leaf; at = this.#index.parent(at)) fresh.push(at);
-    if (at !== this.#leaf) return false;
-    for (let next = fresh.pop(); next !== undefined; next = fresh.pop()) this.#append(next);
+    const chain = this.#index.chain(leaf, this.#leaf);
+    if (!chain) return false;
+    this.#makeRoom(chain.length);
+    for (let place = 0; place < chain.length; place++) this.#append(chain[place] as number);
     this.#leaf = leaf;
     return true;
+  }
+
+  #makeRoom(rows: number): void {
+    if (this.#length + rows <= this.#rows.length) return;
+    const grown = new Int32Array(Math.max(this.#rows.length * 2, this.#length + rows));
+    grown.set(this.#rows.subarray(0, this.#length));
+    this.#rows = grown;
   }
 
   #append(at: number): void {
     const flags = this.#index.flags(at);
     if ((flags & FLAG.role) === 0) return;
     if (flags & FLAG.opensBefore) this.#open(at);
-    if (this.#length === this.#rows.length) {
-      const grown = new Int32Array(this.#rows.length * 2);
-      grown.set(this.#rows);
-      this.#rows = grown;
-    }
     this.#rows[this.#length++] = at;
     const current = this.#windows.at(-1);
     if (flags & FLAG.stays && current) this.#windows[this.#windows.length - 1] = current.startingAt(this.#length);
@@ -185,12 +211,20 @@ export class JournalBranch implements RowList {
     this.#windows.push(new JournalWindow(this.#windows.length + 1, this.#length, openedBy));
   }
 
-  #row(row: number): JournalRow {
-    return new JournalRow(this.#index, this.#rows[row] as number, this.#windowOf(row), this.#load);
+  head(at: number): ItemHead {
+    return new JournalHead(this.#index, at, this.#load);
   }
 
-  /** The last window that starts at or before the row. */
-  #windowOf(row: number): number {
+  entry(at: number): LogEntry {
+    return this.#load(this.#index, at);
+  }
+
+  #row(row: number): JournalRow {
+    return new JournalRow(this, this.#rows[row] as number, row);
+  }
+
+  /** Number of the last window that starts at or before the row. */
+  windowOf(row: number): number {
     let low = 0;
     let high = this.#windows.length - 1;
     while (low < high) {

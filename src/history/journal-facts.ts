@@ -5,14 +5,14 @@ import { itemHead } from "../log/item.ts";
 import { consolidationOf } from "../log/marks.ts";
 import { type Placing, placeItem, type ToolBatch } from "../log/placing.ts";
 import type { Span } from "../storage/append-log-lines.ts";
-import type { EntryRecord } from "./journal-index.ts";
+import type { EntryRecord } from "./journal-record.ts";
 
 const LINE_START = '{"entry":';
 
-/** A line of the journal. `tool` names the tool of a result whose call is further back than the newest batch. */
-export function lineOf(entry: LogEntry, tool: string | undefined): string {
-  const json = JSON.stringify(entry);
-  return tool === undefined ? `${LINE_START}${json}}` : `${LINE_START}${json},"tool":${JSON.stringify(tool)}}`;
+/** A line of the journal in pieces. `tool` names the tool of a result whose call is before the newest batch. */
+export function lineOf({ entry, tool }: JournalLine): readonly string[] {
+  const end = tool === undefined ? "}" : `,"tool":${JSON.stringify(tool)}}`;
+  return [LINE_START, JSON.stringify(entry), end];
 }
 
 export interface JournalLine {
@@ -59,7 +59,7 @@ function contentWithoutText(content: unknown): unknown {
 function textSpan(entry: LogEntry, line: Buffer, tool: string | undefined): Span | undefined {
   const bare = withoutText(entry);
   if (!bare) return undefined;
-  const around = Buffer.from(lineOf(bare, tool), "utf8");
+  const around = Buffer.from(lineOf({ entry: bare, tool }).join(""), "utf8");
   const length = line.length - around.length;
   if (length <= 0) return undefined;
   let offset = 0;

@@ -6,15 +6,15 @@ const SLOTS_MIN = 64;
 export class JournalIds {
   /** Numbers plus one; 0 is a free slot. */
   #slots: Int32Array;
-  /** The word of each slot. */
-  #words: Int32Array;
+  readonly #wordOf: (at: number) => number;
   #used = 0;
 
-  constructor(expected: number) {
+  /** `wordOf` tells the word that a number was added under. */
+  constructor(expected: number, wordOf: (at: number) => number) {
     let slots = SLOTS_MIN;
     while (slots < expected * 2) slots *= 2;
     this.#slots = new Int32Array(slots);
-    this.#words = new Int32Array(slots);
+    this.#wordOf = wordOf;
   }
 
   add(word: number, at: number): void {
@@ -22,15 +22,14 @@ export class JournalIds {
     let slot = this.#home(word);
     while (this.#slots[slot] !== 0) slot = (slot + 1) & (this.#slots.length - 1);
     this.#slots[slot] = at + 1;
-    this.#words[slot] = word;
     this.#used++;
   }
 
-  /** The first number added under this word that is the one looked for; -1 when none is. */
+  /** The first number added under this word that is the one looked for, among others perhaps; -1 when none is. */
   find(word: number, isIt: (at: number) => boolean): number {
     for (let slot = this.#home(word); this.#slots[slot] !== 0; slot = (slot + 1) & (this.#slots.length - 1)) {
       const at = (this.#slots[slot] as number) - 1;
-      if (this.#words[slot] === word && isIt(at)) return at;
+      if (isIt(at)) return at;
     }
     return -1;
   }
@@ -43,13 +42,11 @@ export class JournalIds {
   #grow(): void {
     const { length } = this.#slots;
     const slots = this.#slots;
-    const words = this.#words;
     this.#slots = new Int32Array(length * 2);
-    this.#words = new Int32Array(length * 2);
     this.#used = 0;
     for (let slot = 0; slot < length; slot++) {
       const at = slots[slot] as number;
-      if (at !== 0) this.add(words[slot] as number, at - 1);
+      if (at !== 0) this.add(this.#wordOf(at - 1), at - 1);
     }
   }
 }

@@ -1,98 +1,84 @@
 // The records of one journal in memory: entries in the order of the log, found by number or by id. Made from the sidecar,
 // or grown from the log itself, with the same result. It reads no file and knows no branch.
 import { type ItemRole, type ToolRef, toolRef } from "../log/item.ts";
+import { crc32 } from "../storage/append-log-crc.ts";
 import type { Span } from "../storage/append-log-lines.ts";
+import type { SidecarContent } from "../storage/append-log-sidecar.ts";
 import { JournalIds } from "./journal-ids.ts";
 import {
+  type EntryRecord,
   exactIdOf,
   FLAG,
   hashOf,
   highOf,
   idWordOf,
-  isIntact,
   kindBits,
   kindOf,
   lowOf,
+  type Mark,
+  NAMES_BYTES,
   RECORD_BYTES,
   RECORD_WORDS,
+  readNames,
   roleBits,
   roleOf,
-  seal,
   WORD,
   wideOf,
+  writeNames,
 } from "./journal-record.ts";
 
-/** An entry as its record keeps it. */
-export interface EntryRecord {
-  readonly line: Span;
-  /** Number of the parent's record; -1 without one. */
-  readonly parent: number;
-  readonly id: string;
-  /** Milliseconds since 1970; undefined when the timestamp is not just that. */
-  readonly time: number | undefined;
-  /** Undefined for an entry that is no item. */
-  readonly role: ItemRole | undefined;
-  readonly internal: boolean;
-  readonly fromUser: boolean;
-  readonly opens: "before" | "after" | undefined;
-  readonly stays: boolean;
-  /** Names of the calls it makes, or of the one it answers. */
-  readonly names: readonly string[];
-  readonly composed: boolean;
-  /** Its only text, in bytes from the line's start. */
-  readonly text: Span | undefined;
-}
-
-/** A commit, from which reading goes on. */
-export interface Mark {
-  /** The commit's line. */
-  readonly commit: Span;
-  /** Number of the leaf's record; -1 for an empty branch. */
-  readonly leaf: number;
-}
-
-const NAMES_WORDS = [0, 2, 3, 4, 5, 6, 7, 8, 9] as const;
-const NAMES_BYTES = NAMES_WORDS.length * 4;
+const ENTRY_BITS = kindBits("entry");
+const NAMES_BITS = kindBits("names");
+const MARK_BITS = kindBits("mark");
 const FLAGS_SHIFT = 16;
 const LOW_HALF = 0xffff;
 
 export class JournalIndex {
-  readonly #seed: number;
   #words: Int32Array;
   #length = 0;
   #lastMark = -1;
+  /** Of all records up to the last mark. */
+  #sum: number;
   #unmarked = 0;
   /** Made when an id is first looked for. */
   #ids: JournalIds | undefined;
   /** Records of lists of names, by the list; made with the first new entry. */
   #namesAt: Map<string, number> | undefined;
+  readonly #namesRecords: number[] = [];
   readonly #namesRead = new Map<number, readonly ToolRef[]>();
 
   constructor(logId: string) {
-    this.#seed = hashOf(logId);
+    this.#sum = hashOf(logId) >>> 0;
     this.#words = new Int32Array(64 * RECORD_WORDS);
   }
 
-  /** The intact records up to the last mark; undefined when there is none. */
-  static load(logId: string, content: Buffer): JournalIndex | undefined {
+  /** The intact records up to the last mark; undefined when there is none. The memory is the index's from then on. */
+  static load(logId: string, { memory, length }: SidecarContent): JournalIndex | undefined {
     const index = new JournalIndex(logId);
-    const records = Math.floor(content.length / RECORD_BYTES);
-    const aligned = content.byteOffset % 4 === 0 ? content : Buffer.from(Uint8Array.from(content).buffer);
-    const words = new Int32Array(aligned.buffer, aligned.byteOffset, records * RECORD_WORDS);
-    let last = -1;
+    index.#words = new Int32Array(memory.buffer, memory.byteOffset, Math.floor(memory.length / 4));
+    index.#takeMarked(Math.floor(length / RECORD_BYTES));
+    return index.#lastMark === -1 ? undefined : index;
+  }
+
+  /** Goes from mark to mark as long as their checksums are right. */
+  #takeMarked(records: number): void {
+    const words = this.#words;
     for (let at = 0; at < records; at++) {
-      const from = at * RECORD_WORDS;
-      if (!isIntact(words, at, index.#seed)) break;
-      const kind = kindOf((words[from + WORD.offsetHighAndFlags] as number) >>> FLAGS_SHIFT);
-      // A parent stands before its children, so every walk along parents ends.
-      if ((kind === "entry" || kind === "mark") && (words[from + WORD.parent] as number) > at) break;
-      if (kind === "mark") last = at;
+      const kind = ((words[at * RECORD_WORDS + WORD.offsetHighAndFlags] as number) >>> FLAGS_SHIFT) & FLAG.kind;
+      if (kind === NAMES_BITS) this.#namesRecords.push(at);
+      if (kind !== MARK_BITS) continue;
+      const sum = this.#sumUpTo(at);
+      if (sum !== (words[at * RECORD_WORDS + WORD.sum] as number) >>> 0) break;
+      this.#sum = sum;
+      this.#lastMark = at;
+      this.#length = at + 1;
     }
-    if (last === -1) return undefined;
-    index.#words = words;
-    index.#length = last + 1;
-    index.#lastMark = last;
-    return index;
+    while ((this.#namesRecords.at(-1) ?? -1) > this.#lastMark) this.#namesRecords.pop();
+  }
+
+  /** The checksum of everything before a mark, its own words included but the sum. */
+  #sumUpTo(mark: number): number {
+    return crc32(this.bytes(this.#lastMark + 1, mark + 1).subarray(0, -4), this.#sum);
   }
 
   /** Number of records, of whatever kind. */
@@ -142,6 +128,26 @@ export class JournalIndex {
   /** -1 without one. */
   parent(at: number): number {
     return this.#word(at, WORD.parent) - 1;
+  }
+
+  /** The numbers from an entry back to one of its ancestors, which is left out; undefined when that is none. */
+  chain(from: number, to: number): Int32Array | undefined {
+    const words = this.#words;
+    let length = 0;
+    let at = from;
+    // A parent stands before its children; anything else would be no chain.
+    for (let next = at; at > to; at = next, length++) {
+      next = (words[at * RECORD_WORDS + WORD.parent] as number) - 1;
+      if (next >= at) return undefined;
+    }
+    if (at !== to) return undefined;
+    const chain = new Int32Array(length);
+    at = from;
+    for (let place = length - 1; place >= 0; place--) {
+      chain[place] = at;
+      at = (words[at * RECORD_WORDS + WORD.parent] as number) - 1;
+    }
+    return chain;
   }
 
   /** Undefined when the entry has to be asked. */
@@ -202,15 +208,16 @@ export class JournalIndex {
       (record.role === "assistant" && record.names.length > 0 ? FLAG.hasCalls : 0) |
       (record.composed ? FLAG.composed : 0);
     const time = record.time ?? 0;
-    const at = this.#add(flags, record.line, {
-      [WORD.parent]: record.parent + 1,
-      [WORD.id]: word,
-      [WORD.timeLow]: lowOf(time),
-      [WORD.timeHigh]: highOf(time),
-      [WORD.names]: names + 1,
-      [WORD.textStart]: record.text?.offset ?? 0,
-      [WORD.textLength]: record.text?.length ?? 0,
-    });
+    const at = this.#add(flags, record.line);
+    const words = this.#words;
+    const from = at * RECORD_WORDS;
+    words[from + WORD.parent] = record.parent + 1;
+    words[from + WORD.id] = word;
+    words[from + WORD.timeLow] = lowOf(time);
+    words[from + WORD.timeHigh] = highOf(time);
+    words[from + WORD.names] = names + 1;
+    words[from + WORD.textStart] = record.text?.offset ?? 0;
+    words[from + WORD.textLength] = record.text?.length ?? 0;
     this.#ids?.add(word, at);
     this.#unmarked++;
     return at;
@@ -222,7 +229,11 @@ export class JournalIndex {
   }
 
   mark({ commit, leaf }: Mark): void {
-    this.#lastMark = this.#add(kindBits("mark"), commit, { [WORD.parent]: leaf + 1 });
+    const at = this.#add(kindBits("mark"), commit);
+    this.#words[at * RECORD_WORDS + WORD.parent] = leaf + 1;
+    this.#sum = this.#sumUpTo(at);
+    this.#words[at * RECORD_WORDS + WORD.sum] = this.#sum | 0;
+    this.#lastMark = at;
     this.#unmarked = 0;
   }
 
@@ -236,7 +247,8 @@ export class JournalIndex {
     return this.#words[at * RECORD_WORDS + word] as number;
   }
 
-  #add(flags: number, line: Span, words: Readonly<Record<number, number>>): number {
+  /** A record with these words and no others yet. */
+  #add(flags: number, line: Span): number {
     if ((this.#length + 1) * RECORD_WORDS > this.#words.length) {
       const grown = new Int32Array(Math.max(64, Math.ceil(this.#length * 1.5)) * RECORD_WORDS);
       grown.set(this.#words.subarray(0, this.#length * RECORD_WORDS));
@@ -248,14 +260,17 @@ export class JournalIndex {
     this.#words[from + WORD.offsetLow] = lowOf(line.offset);
     this.#words[from + WORD.offsetHighAndFlags] = highOf(line.offset) | (flags << FLAGS_SHIFT);
     this.#words[from + WORD.length] = line.length;
-    for (const word in words) this.#words[from + Number(word)] = words[word] as number;
-    seal(this.#words, at, this.#seed);
     return at;
   }
 
   #allIds(): JournalIds {
-    const ids = new JournalIds(this.#length);
-    for (let at = 0; at < this.#length; at++) if (this.isEntry(at)) ids.add(this.#word(at, WORD.id), at);
+    const ids = new JournalIds(this.#length, (at) => this.#word(at, WORD.id));
+    const words = this.#words;
+    for (let at = 0; at < this.#length; at++) {
+      const from = at * RECORD_WORDS;
+      const flags = (words[from + WORD.offsetHighAndFlags] as number) >>> FLAGS_SHIFT;
+      if ((flags & FLAG.kind) === ENTRY_BITS) ids.add(words[from + WORD.id] as number, at);
+    }
     return ids;
   }
 
@@ -265,39 +280,25 @@ export class JournalIndex {
     const known = this.#namesAt.get(text);
     if (known !== undefined) return known;
     const at = this.#length;
+    this.#namesRecords.push(at);
     const bytes = Buffer.from(text, "utf8");
     for (let from = 0; from < bytes.length; from += NAMES_BYTES) {
-      const part = Buffer.alloc(NAMES_BYTES);
-      bytes.copy(part, 0, from);
-      const words: Record<number, number> = {};
-      for (const [place, word] of NAMES_WORDS.entries()) words[word] = part.readInt32LE(place * 4);
-      this.#addNames(from === 0 ? "names" : "more_names", Math.min(NAMES_BYTES, bytes.length - from), words);
+      const part = this.#add(kindBits(from === 0 ? "names" : "more_names"), { offset: 0, length: 0 });
+      writeNames(this.#words, part, bytes.subarray(from, from + NAMES_BYTES));
     }
     this.#namesAt.set(text, at);
     return at;
   }
 
-  /** The text takes every word but that of the flags, whose low half is the number of its bytes here. */
-  #addNames(kind: "names" | "more_names", bytes: number, words: Record<number, number>): void {
-    const line = { offset: wideOf(words[WORD.offsetLow] ?? 0, bytes), length: words[WORD.length] ?? 0 };
-    this.#add(kindBits(kind), line, words);
-  }
-
   #namesText(at: number): string {
     const parts: Buffer[] = [];
     for (let next = at; next === at || (next < this.#length && kindOf(this.flags(next)) === "more_names"); next++) {
-      const part = Buffer.alloc(NAMES_BYTES);
-      for (const [place, word] of NAMES_WORDS.entries()) part.writeInt32LE(this.#word(next, word), place * 4);
-      parts.push(part.subarray(0, this.#word(next, WORD.offsetHighAndFlags) & LOW_HALF));
+      parts.push(readNames(this.#words, next));
     }
     return Buffer.concat(parts).toString("utf8");
   }
 
   #allNames(): Map<string, number> {
-    const names = new Map<string, number>();
-    for (let at = 0; at < this.#length; at++) {
-      if (kindOf(this.flags(at)) === "names") names.set(this.#namesText(at), at);
-    }
-    return names;
+    return new Map(this.#namesRecords.map((at) => [this.#namesText(at), at]));
   }
 }

@@ -2,18 +2,14 @@
 // take a moment each. It walks parents from the leaf and stops at the first known entry, so it costs what is new.
 import type { EntrySource, LogEntry } from "../host/entries.ts";
 import { callsOf } from "../log/placing.ts";
-import { LogBatch } from "../storage/append-log-lines.ts";
+import type { LogBatch } from "../storage/append-log-lines.ts";
 import { type JournalLine, lineOf } from "./journal-facts.ts";
 import type { OlderCalls } from "./journal-older-calls.ts";
 import type { JournalState } from "./journal-state.ts";
 
 /** A piece ends after so much text or time, so that the event loop runs in between. */
-const PIECE_BYTES = 1_048_576;
-const PIECE_MS = 15;
-/** With so many entries left a piece is likely to be full. */
-const LONG_ENTRIES = 256;
-/** Room for the last line of a full piece; more is found when it is needed. */
-const ROOM_BYTES = 262_144;
+const PIECE_BYTES = 524_288;
+const PIECE_MS = 8;
 
 export interface Piece {
   readonly batch: LogBatch;
@@ -54,17 +50,18 @@ export class JournalPlan {
     return this.#fresh.length === 0;
   }
 
-  next(): Piece {
-    const isLong = this.#fresh.length > LONG_ENTRIES;
-    const batch = new LogBatch(isLong ? PIECE_BYTES + ROOM_BYTES : undefined);
+  /** The next piece, in a batch that is emptied for it. */
+  next(batch: LogBatch): Piece {
+    batch.clear();
     const entries: JournalLine[] = [];
     const untilMs = performance.now() + PIECE_MS;
     while (this.#fresh.length > 0 && batch.length < PIECE_BYTES) {
       const entry = this.#fresh.pop() as LogEntry;
       this.#olderCalls.follow(entry);
       const tool = this.#olderTool(entry);
-      batch.add(lineOf(entry, tool));
-      entries.push({ entry, tool });
+      const line = { entry, tool };
+      batch.add(...lineOf(line));
+      entries.push(line);
       if (performance.now() > untilMs) break;
     }
     return { batch, entries, isLast: this.isDone };

@@ -1,12 +1,12 @@
 // The fixed-size records of a journal's sidecar: what lists need to know of an entry without reading it. Pure; the layout
-// is part of the file format. A record carries a checksum over itself, its number and its journal, and a reader uses
-// none whose checksum is wrong.
+// is part of the file format. A mark carries the checksum of all records up to it, and no record is used that no valid
+// mark follows.
 import type { ItemRole } from "../log/item.ts";
+import type { Span } from "../storage/append-log-lines.ts";
 
-/** 32-bit words of one record, its checksum last. */
-export const RECORD_WORDS = 11;
+/** 32-bit words of one record. */
+export const RECORD_WORDS = 10;
 export const RECORD_BYTES = RECORD_WORDS * 4;
-const CHECK_WORD = RECORD_WORDS - 1;
 
 /** Meaning of the words of an entry's record; all are little-endian. */
 export const WORD = {
@@ -25,6 +25,8 @@ export const WORD = {
   /** Where its one text lies in the line, in bytes from the line's start; length 0 when it has not just one. */
   textStart: 8,
   textLength: 9,
+  /** Of a mark: CRC-32 of everything before it, from the journal's own start value on. */
+  sum: 9,
 } as const;
 
 export const FLAG = {
@@ -92,25 +94,6 @@ export function exactIdOf(word: number): string {
   return (word >>> 0).toString(16).padStart(8, "0");
 }
 
-/** The checksum of record number `at`; `seed` is the journal's own. */
-export function checkOf(words: Int32Array, at: number, seed: number): number {
-  const from = at * RECORD_WORDS;
-  let check = seed ^ Math.imul(at + 1, 0x9e3779b1);
-  for (let word = from; word < from + CHECK_WORD; word++) {
-    check = Math.imul(check ^ (words[word] as number), 0x85ebca6b);
-    check ^= check >>> 15;
-  }
-  return check;
-}
-
-export function isIntact(words: Int32Array, at: number, seed: number): boolean {
-  return words[at * RECORD_WORDS + CHECK_WORD] === checkOf(words, at, seed);
-}
-
-export function seal(words: Int32Array, at: number, seed: number): void {
-  words[at * RECORD_WORDS + CHECK_WORD] = checkOf(words, at, seed);
-}
-
 const HIGH = 2 ** 32;
 
 /** The two words of a whole number below 2^48 (times may be negative, and then have no high half to share). */
@@ -124,4 +107,55 @@ export function highOf(value: number): number {
 
 export function wideOf(low: number, high: number): number {
   return high * HIGH + (low >>> 0);
+}
+
+/** An entry as its record keeps it. */
+export interface EntryRecord {
+  readonly line: Span;
+  /** Number of the parent's record; -1 without one. */
+  readonly parent: number;
+  readonly id: string;
+  /** Milliseconds since 1970; undefined when the timestamp is not just that. */
+  readonly time: number | undefined;
+  /** Undefined for an entry that is no item. */
+  readonly role: ItemRole | undefined;
+  readonly internal: boolean;
+  readonly fromUser: boolean;
+  readonly opens: "before" | "after" | undefined;
+  readonly stays: boolean;
+  /** Names of the calls it makes, or of the one it answers. */
+  readonly names: readonly string[];
+  readonly composed: boolean;
+  /** Its only text, in bytes from the line's start. */
+  readonly text: Span | undefined;
+}
+
+/** A commit, from which reading goes on. */
+export interface Mark {
+  /** The commit's line. */
+  readonly commit: Span;
+  /** Number of the leaf's record; -1 for an empty branch. */
+  readonly leaf: number;
+}
+
+/** The words of a record of names that hold its text: all but that of the flags. */
+const NAMES_WORDS = [0, 2, 3, 4, 5, 6, 7, 8, 9] as const;
+/** A longer text goes on in the next records. */
+export const NAMES_BYTES = NAMES_WORDS.length * 4;
+const LOW_HALF = 0xffff;
+
+/** Puts a text into a record whose flags are there; beside them goes the number of its bytes. */
+export function writeNames(words: Int32Array, at: number, text: Buffer): void {
+  const from = at * RECORD_WORDS;
+  const part = Buffer.alloc(NAMES_BYTES);
+  text.copy(part);
+  for (const [place, word] of NAMES_WORDS.entries()) words[from + word] = part.readInt32LE(place * 4);
+  words[from + WORD.offsetHighAndFlags] = (words[from + WORD.offsetHighAndFlags] as number) | text.length;
+}
+
+export function readNames(words: Int32Array, at: number): Buffer {
+  const from = at * RECORD_WORDS;
+  const part = Buffer.alloc(NAMES_BYTES);
+  for (const [place, word] of NAMES_WORDS.entries()) part.writeInt32LE(words[from + word] as number, place * 4);
+  return part.subarray(0, (words[from + WORD.offsetHighAndFlags] as number) & LOW_HALF);
 }

@@ -54,7 +54,7 @@ export class JournalState {
   /** The newest record and the batch behind it; most entries are children of the one before. */
   #tip = -1;
   #tipId: string | undefined;
-  #tipBatch: ToolBatch = noBatch();
+  #tipBatch: ToolBatch | undefined;
 
   constructor({ logId, start, load, index, markEvery }: JournalStart) {
     this.logId = logId;
@@ -82,6 +82,10 @@ export class JournalState {
   resume(leafId: string | null, leaf: number, end: number): void {
     this.#published = { leaf, leafId, records: this.index.length };
     this.#end = end;
+    // Where the leaf is the newest entry what follows is its child as a rule.
+    if (leafId === null || leaf !== this.index.length - 2) return;
+    this.#tip = leaf;
+    this.#tipId = leafId;
   }
 
   absorb(segment: LogSegment): void {
@@ -95,7 +99,9 @@ export class JournalState {
   /** The next entry of the log; one that is known already stays as it was. */
   add(parsed: JournalLine, line: LogLine): void {
     const { id, parentId } = parsed.entry;
-    if (this.find(id) !== -1) return;
+    // A child of the newest entry is new itself: a parent stands before its children.
+    const isNew = parentId !== null && parentId === this.#tipId && id !== this.#tipId;
+    if (!isNew && this.find(id) !== -1) return;
     const parent = typeof parentId === "string" ? this.find(parentId) : -1;
     const { record, batch } = factsOf(parsed, line.bytes, this.batchAfter(parent));
     const { offset, length } = line;
@@ -115,7 +121,7 @@ export class JournalState {
 
   /** The tool batch as a child of this record finds it. */
   batchAfter(at: number): ToolBatch {
-    if (at !== -1 && at === this.#tip) return this.#tipBatch;
+    if (at !== -1 && at === this.#tip && this.#tipBatch) return this.#tipBatch;
     const { index } = this;
     let newestOpener = -1;
     for (let back = at; back !== -1; back = index.parent(back)) {

@@ -4,7 +4,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { EntrySource } from "../host/entries.ts";
 import type { OpenLog } from "../storage/append-log.ts";
-import type { Span } from "../storage/append-log-lines.ts";
+import { LogBatch, type Span } from "../storage/append-log-lines.ts";
 import { type HeldLogLock, LogLock } from "../storage/append-log-lock.ts";
 import { JournalFiles, type JournalPlace } from "./journal-files.ts";
 import { OlderCalls } from "./journal-older-calls.ts";
@@ -41,6 +41,8 @@ export class JournalWriter {
   #state: JournalState | undefined;
   /** Records in the sidecar; undefined when it has to be written anew. */
   #indexed: number | undefined;
+  /** Used for one piece after the other. */
+  readonly #batch = new LogBatch();
   readonly #olderCalls = new OlderCalls();
   /** The leaf of the last sync that succeeded; undefined before the first and after a failure. */
   #committed: string | null | undefined;
@@ -139,7 +141,7 @@ export class JournalWriter {
     // What others appended meanwhile may be what was planned.
     if (state.end !== end) progress.plan = undefined;
     progress.plan ??= new JournalPlan(progress.source, progress.leafId, state, this.#olderCalls);
-    const piece = progress.plan.next();
+    const piece = progress.plan.next(this.#batch);
     const { leafId } = progress.plan;
     const isEmpty = piece.entries.length === 0;
     if (log.size > state.end) log.truncate(state.end, held);
@@ -160,11 +162,12 @@ export class JournalWriter {
     const state = this.#state as JournalState;
     const spans = batch.spans.slice();
     const commit = batch.commit(record);
+    const { bytes } = batch;
     const offset = log.append(batch, held, { flush: record.leaf !== undefined });
     for (const [number, entry] of entries.entries()) {
       const span = spans[number] as Span;
-      const bytes = batch.bytes.subarray(span.offset, span.offset + span.length);
-      state.add(entry, { offset: offset + span.offset, length: span.length, bytes });
+      const line = bytes.subarray(span.offset, span.offset + span.length);
+      state.add(entry, { offset: offset + span.offset, length: span.length, bytes: line });
     }
     state.commit(record, { offset: offset + commit.offset, length: commit.length }, offset + batch.length);
   }

@@ -1,7 +1,7 @@
 // Where items are read from: the live branch, and later another agent's journal. Readers and tools see only this.
 import type { LogEntry } from "../host/entries.ts";
 import type { Row, WindowRecord } from "../log/branch.ts";
-import type { ItemText } from "../log/item.ts";
+import type { ItemHead, ItemText } from "../log/item.ts";
 import type { Needle } from "./search.ts";
 
 /** Rows in order: an array, or a list that makes each row when it is asked for. */
@@ -9,6 +9,8 @@ export interface RowList extends Iterable<Row> {
   readonly length: number;
   at(row: number): Row | undefined;
   map<T>(each: (row: Row) => T): T[];
+  /** What counting needs of a row there is, where that takes less than making the row. */
+  brief?(row: number): Pick<ItemHead, "role" | "internal">;
 }
 
 /**

@@ -23,7 +23,7 @@ export interface WindowRecord {
   readonly opener: Opener | undefined;
   readonly openerEntryId: string | undefined;
   /** The number its opener was written with, when counting along the branch gives another. */
-  readonly writtenNumber?: number;
+  readonly writtenNumber?: number | undefined;
   readonly firstRow: number;
 }
 

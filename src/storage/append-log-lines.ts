@@ -14,14 +14,21 @@ const COMMIT_START = '{"commit":';
 const COMMIT_START_BYTES = Buffer.from(COMMIT_START, "utf8");
 const COMMIT_END = /^(.*),"bytes":(\d{1,15}),"crc":(\d{1,10})\}$/s;
 
+/** A batch that was once larger gives the room back. */
+const KEPT_BYTES_MAX = 4_194_304;
+const FIRST_BYTES = 65_536;
+
 /** Lines that are to be appended together, encoded as they come: any number of data lines, then their commit. */
 export class LogBatch {
-  #bytes: Buffer;
+  #bytes: Buffer = Buffer.allocUnsafe(FIRST_BYTES);
   #length = 0;
-  readonly #spans: Span[] = [];
+  #spans: Span[] = [];
 
-  constructor(sizeHint = 16_384) {
-    this.#bytes = Buffer.allocUnsafe(sizeHint);
+  /** Empties it for the next lines; the bytes it gave out are theirs then. */
+  clear(): void {
+    if (this.#bytes.length > KEPT_BYTES_MAX) this.#bytes = Buffer.allocUnsafe(FIRST_BYTES);
+    this.#length = 0;
+    this.#spans = [];
   }
 
   /** In bytes. */
@@ -38,13 +45,16 @@ export class LogBatch {
     return this.#bytes.subarray(0, this.#length);
   }
 
-  /** A JSON object on one line, without a newline; its first field must not be `commit`. */
-  add(json: string): Span {
-    // A code unit takes at most three bytes.
-    this.#reserve(json.length * 3 + 1);
-    const span = { offset: this.#length, length: this.#bytes.write(json, this.#length, "utf8") };
-    this.#bytes[this.#length + span.length] = NEWLINE;
-    this.#length += span.length + 1;
+  /** A JSON object on one line, in one or more pieces, without a newline; its first field must not be `commit`. */
+  add(...pieces: readonly string[]): Span {
+    const offset = this.#length;
+    for (const piece of pieces) {
+      // A code unit takes at most three bytes, and the newline one more.
+      this.#reserve(piece.length * 3 + 1);
+      this.#length += this.#bytes.write(piece, this.#length, "utf8");
+    }
+    const span = { offset, length: this.#length - offset };
+    this.#bytes[this.#length++] = NEWLINE;
     this.#spans.push(span);
     return span;
   }

@@ -4,17 +4,24 @@
 import { constants } from "node:fs";
 import type { LogFile } from "./append-log-header.ts";
 import { type DiskCalls, FILE_MODE, NODE_DISK } from "./disk.ts";
-import { readPlainFile } from "./plain-file.ts";
 
 /** The header's fixed length: the content starts aligned for any typed array. */
 const HEADER_BYTES = 192;
 
 const PLAIN = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+const READ_FLAGS = constants.O_RDONLY | PLAIN;
 const APPEND_FLAGS = constants.O_WRONLY | constants.O_APPEND | PLAIN;
 const REPLACE_FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | PLAIN;
 
 function headerBytes({ format, version }: LogFile, logId: string): Buffer {
   return Buffer.from(`${JSON.stringify({ format, version, log: logId }).padEnd(HEADER_BYTES - 1)}\n`, "utf8");
+}
+
+export interface SidecarContent {
+  /** The content, and room behind it. */
+  readonly memory: Buffer;
+  /** Bytes of content. */
+  readonly length: number;
 }
 
 export class Sidecar {
@@ -27,11 +34,10 @@ export class Sidecar {
   }
 
   /** The content made for this log; undefined when there is none that can be used. */
-  read(logId: string): Buffer | undefined {
-    const bytes = this.#bytes();
-    return bytes && headerBytes(this.#source, logId).equals(bytes.subarray(0, HEADER_BYTES))
-      ? bytes.subarray(HEADER_BYTES)
-      : undefined;
+  read(logId: string): SidecarContent | undefined {
+    const read = this.#read();
+    if (!read || !headerBytes(this.#source, logId).equals(read.memory.subarray(0, HEADER_BYTES))) return undefined;
+    return { memory: read.memory.subarray(HEADER_BYTES), length: read.length - HEADER_BYTES };
   }
 
   /** Adds to content of exactly `before` bytes, which the caller knows to be right; false when it is not that. */
@@ -62,17 +68,33 @@ export class Sidecar {
     }
   }
 
-  #bytes(): Buffer | undefined {
+  /** The whole file, in memory of its own with room to grow: what is loaded is added to. */
+  #read(): SidecarContent | undefined {
     try {
-      return readPlainFile(this.#disk, this.#source.file, this.#source.shown)?.bytes;
+      const descriptor = this.#disk.openSync(this.#source.file, READ_FLAGS);
+      try {
+        const stats = this.#disk.fstatSync(descriptor);
+        if (!stats.isFile()) return undefined;
+        const memory = Buffer.allocUnsafeSlow(stats.size + Math.ceil(stats.size / 4 / 4) * 4);
+        let length = 0;
+        while (length < stats.size) {
+          const read = this.#disk.readSync(descriptor, memory, length, stats.size - length, length);
+          if (read === 0) break;
+          length += read;
+        }
+        return { memory, length };
+      } finally {
+        this.#disk.closeSync(descriptor);
+      }
     } catch {
-      // Whatever is wrong with it, the log says it all.
+      // Missing, or whatever is wrong with it: the log says it all.
       return undefined;
     }
   }
 
   #isNewer(): boolean {
-    const found = /^\{"format":(".*?"),"version":(\d+),/.exec(this.#bytes()?.toString("latin1", 0, HEADER_BYTES) ?? "");
+    const start = this.#read()?.memory.toString("latin1", 0, HEADER_BYTES) ?? "";
+    const found = /^\{"format":(".*?"),"version":(\d+),/.exec(start);
     return found?.[1] === JSON.stringify(this.#source.format) && Number(found[2]) > this.#source.version;
   }
 }

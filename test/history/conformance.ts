@@ -49,8 +49,8 @@ function pictureOf(source: ItemSource) {
   return {
     rows: [...source.rows].map((row) => pictureOfRow(source, row)),
     windows: source.windows.map((window) => {
-      const { id, number, opener, openerEntryId, firstRow } = window;
-      return { id, number, opener, openerEntryId, firstRow, ...source.rowRange(window) };
+      const { id, number, opener, openerEntryId, writtenNumber, firstRow } = window;
+      return { id, number, opener, openerEntryId, writtenNumber, firstRow, ...source.rowRange(window) };
     }),
   };
 }

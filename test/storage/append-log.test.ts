@@ -22,7 +22,7 @@ function newLog(disk?: DiskCalls) {
 }
 
 function batchOf(lines: readonly unknown[], record: unknown): LogBatch {
-  const batch = new LogBatch(8);
+  const batch = new LogBatch();
   for (const line of lines) batch.add(JSON.stringify({ line }));
   batch.commit(record);
   return batch;
