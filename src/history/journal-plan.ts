@@ -10,6 +10,8 @@ import type { JournalState } from "./journal-state.ts";
 /** A piece ends after so much text or time, so that the event loop runs in between. */
 const PIECE_BYTES = 524_288;
 const PIECE_MS = 8;
+/** Entries between two looks at the clock. */
+const STEPS_PER_LOOK = 256;
 
 export interface Piece {
   readonly batch: LogBatch;
@@ -20,34 +22,52 @@ export interface Piece {
 }
 
 export class JournalPlan {
-  readonly leafId: string | null;
   readonly #source: EntrySource;
   readonly #olderCalls: OlderCalls;
+  readonly #state: JournalState;
+  #leafId: string | null;
+  /** Where looking back goes on; null at its end. */
+  #next: string | null;
   /** Newest first. */
   readonly #fresh: LogEntry[] = [];
+  #isComplete = false;
   /** The calls of the newest assistant entry before the next piece. */
-  #calls: ReadonlyMap<string, string>;
+  #calls: ReadonlyMap<string, string> = new Map();
 
   constructor(source: EntrySource, leafId: string | null, state: JournalState, olderCalls: OlderCalls) {
     this.#source = source;
     this.#olderCalls = olderCalls;
-    let known = -1;
-    let id = leafId;
-    while (id !== null) {
-      known = state.find(id);
-      if (known !== -1) break;
-      const entry = source.entry(id);
-      if (!entry) break;
-      this.#fresh.push(entry);
-      id = entry.parentId;
-    }
-    this.#calls = this.#fresh.length === 0 ? new Map() : state.batchAfter(known).calls;
-    // A leaf that is nowhere makes an empty branch, as it does for the live index.
-    this.leafId = this.#fresh.length > 0 || known !== -1 ? leafId : null;
+    this.#state = state;
+    this.#leafId = leafId;
+    this.#next = leafId;
+  }
+
+  get leafId(): string | null {
+    return this.#leafId;
   }
 
   get isDone(): boolean {
-    return this.#fresh.length === 0;
+    return this.#isComplete && this.#fresh.length === 0;
+  }
+
+  /** Collects what is new; false when the time for it is over. */
+  lookBack(): boolean {
+    if (this.#isComplete) return true;
+    const untilMs = performance.now() + PIECE_MS;
+    let known = -1;
+    for (let steps = 1; this.#next !== null; steps++) {
+      known = this.#state.find(this.#next);
+      const entry = known === -1 ? this.#source.entry(this.#next) : undefined;
+      if (!entry) break;
+      this.#fresh.push(entry);
+      this.#next = entry.parentId;
+      if (steps % STEPS_PER_LOOK === 0 && performance.now() > untilMs) return false;
+    }
+    this.#isComplete = true;
+    if (this.#fresh.length > 0) this.#calls = this.#state.batchAfter(known).calls;
+    // A leaf that is nowhere makes an empty branch, as it does for the live index.
+    else if (known === -1) this.#leafId = null;
+    return true;
   }
 
   /** The next piece, in a batch that is emptied for it. */

@@ -141,6 +141,8 @@ export class JournalWriter {
     // What others appended meanwhile may be what was planned.
     if (state.end !== end) progress.plan = undefined;
     progress.plan ??= new JournalPlan(progress.source, progress.leafId, state, this.#olderCalls);
+    if (!progress.plan.lookBack()) return "part";
+
     const piece = progress.plan.next(this.#batch);
     const { leafId } = progress.plan;
     const isEmpty = piece.entries.length === 0;
