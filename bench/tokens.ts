@@ -4,7 +4,7 @@ import { BranchIndex } from "../src/log/branch.ts";
 import { GUIDANCE } from "../src/prompts.ts";
 import { toolSchema } from "../src/tools/define.ts";
 import { TOOL_NAMES, TOOL_SPECS } from "../src/tools/specs.ts";
-import { type NoteRow, nextBootstrap, REQUEST_INDEX_MAX } from "../src/window/bootstrap.ts";
+import { CHILDREN_MAX, type NoteRow, nextBootstrap, REQUEST_INDEX_MAX } from "../src/window/bootstrap.ts";
 import { GeneratedLog } from "./generated.ts";
 
 /** At most, in tokens. */
@@ -36,7 +36,12 @@ const identity = { agent: "/root", windowId: "w9", runId: "01933a00-0000-7000-80
 
 /** A window with nothing to list: no request, no note, no edited file. */
 export function emptyBootstrap(): string {
-  return nextBootstrap(new BranchIndex(), { identity, notes: { rows: [], total: 0 }, overflowOf: undefined });
+  return nextBootstrap(new BranchIndex(), {
+    identity,
+    notes: { rows: [], total: 0 },
+    children: [],
+    overflowOf: undefined,
+  });
 }
 
 const ENGLISH =
@@ -65,9 +70,13 @@ export function fullBootstrap(request: string = ENGLISH): string {
   const rows: NoteRow[] = Array.from({ length: NOTES }, (_, i) => ({
     path: padded(`/root/notes/plans/part-${i}/`, ".md", 160),
     bytes: 1_000 + i * 37,
-    updated_at: new Date(Date.UTC(2024, 0, 8, 9, i, 7, 123)).toISOString(),
+    updated_at: new Date(Date.UTC(2024, 0, 8, 9, i)).toISOString().replace(/:\d\d\.\d+/, ""),
   }));
-  return nextBootstrap(branch, { identity, notes: { rows, total: NOTES }, overflowOf: undefined });
+  const children = Array.from({ length: CHILDREN_MAX + 4 }, (_, i) => ({
+    address: `/root/agent_0123456789a${i.toString(36)}`,
+    task: request.slice(0, 100),
+  }));
+  return nextBootstrap(branch, { identity, notes: { rows, total: NOTES }, children, overflowOf: undefined });
 }
 
 export function tokenCosts(): TokenCosts {

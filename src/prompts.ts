@@ -124,6 +124,8 @@ export interface BootstrapFacts extends Identity {
   readonly requests: string;
   readonly editedFiles: string;
   readonly notes: string;
+  /** Empty when no child is running. */
+  readonly children: string;
 }
 
 const OVERFLOW_NOTICE =
@@ -145,7 +147,15 @@ Resume only unfinished work. If nothing is left to do, say so briefly and wait f
     facts.requests,
     ...(facts.editedFiles === "" ? [] : [facts.editedFiles]),
     facts.notes,
+    ...(facts.children === "" ? [] : [facts.children]),
   ].join("\n\n");
+}
+
+export const CHILDREN_HEADING =
+  "Your children that have not ended, newest first (address — first line of the task; history tools take it as agent_name):";
+
+export function childrenOmitted(count: number): string {
+  return `${count} more: get_context_remaining.`;
 }
 
 export const NOTES_INDEX_NONE = "No note files exist.";

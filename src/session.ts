@@ -1,11 +1,19 @@
 // The parts of one session, built when it starts: its index and windows, its notes, its settings. Holds no state of
 // other sessions, and nothing that the log could say instead.
-import { shownValue, TokenBudgetError } from "./errors.ts";
+import { AgentAccess } from "./agents.ts";
+import { messageOf } from "./errors.ts";
 import { liveSource } from "./history/live.ts";
-import type { ItemSource } from "./history/source.ts";
-import type { HostContext } from "./host/api.ts";
+import type { HostContext, SessionStartEvent } from "./host/api.ts";
 import type { LogMessage } from "./host/entries.ts";
-import { entriesOf, type Host, identityOf, projectSettingsCount, waitForEntry } from "./host/host.ts";
+import {
+  entriesOf,
+  type Host,
+  identityOf,
+  notify,
+  parentSessionOf,
+  projectSettingsCount,
+  waitForEntry,
+} from "./host/host.ts";
 import { settingsFiles } from "./host/settings-files.ts";
 import type { RetrySettings } from "./host/settled.ts";
 import type { BranchIndex } from "./log/branch.ts";
@@ -13,8 +21,9 @@ import { noteWarnings } from "./notes/limits.ts";
 import { fullPath, parseNotePath } from "./notes/paths.ts";
 import { NotesStore } from "./notes/store.ts";
 import { loadSettings, type Settings } from "./settings.ts";
-import { ROOT_ADDRESS, resolveAddress } from "./task/addresses.ts";
-import { storageLayout } from "./task/layout.ts";
+import type { TaskMembership } from "./task/context.ts";
+import { type ForkSource, forkSource } from "./task/forks.ts";
+import { openTask, type SessionTask } from "./task/membership.ts";
 import type { ContextToolParts } from "./tools/context.ts";
 import { NOTES_INDEX_MAX_FILES, type NotesIndex } from "./window/bootstrap.ts";
 import { budgetFigures, thresholds } from "./window/budget.ts";
@@ -25,6 +34,9 @@ import { WindowShell } from "./window/shell.ts";
 export interface SessionParts {
   readonly sessionId: string;
   readonly agent: string;
+  readonly task: SessionTask;
+  /** The other agents of the root task, and the own journal. */
+  readonly access: AgentAccess;
   readonly windows: WindowShell;
   readonly coordination: Coordination;
   /** What was wrong with the settings, one line each. */
@@ -41,23 +53,15 @@ export interface SessionParts {
   phase(): Phase;
   /** Tells other extensions of the session where its window stands. */
   publish(): void;
-  itemSource(agentName: string | undefined): ItemSource;
-  notesOf(agent: string): NotesStore;
   contextToolParts(): ContextToolParts;
   /** Lines for a person about the window and its budget. */
   describe(): readonly string[];
   /** The messages of the next request; undefined when they go out as they are. */
   request(messages: readonly LogMessage[]): Promise<readonly LogMessage[] | undefined>;
-  /** Removes what killed processes left behind. */
-  sweep(): void;
-  close(): void;
-}
-
-function unknownAgent(address: string): TokenBudgetError {
-  return new TokenBudgetError(
-    "unknown_agent",
-    `No agent ${shownValue(address)} in this root task; there is only ${ROOT_ADDRESS}, yourself.`,
-  );
+  /** What a starting session does once: left-overs are swept, a child registers, a fork gets its notes. */
+  begin(): Promise<void>;
+  /** The session ends: its journal is whole. */
+  end(): Promise<void>;
 }
 
 const WARNINGS_MAX = 5;
@@ -96,18 +100,52 @@ const CHECKPOINT_TOOLS = ["notes_write_file", "notes_append_to_file"] as const;
 export interface SessionOptions {
   readonly agentDir: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Joins the session to another one's root task. */
+  readonly membership: TaskMembership | undefined;
+  /** How it was started; undefined when nobody said. */
+  readonly start: SessionStartEvent | undefined;
 }
 
-export function openSession(host: Host, started: HostContext, { agentDir, env }: SessionOptions): SessionParts {
+/** The first entry of a forked branch is older than its session. */
+function isForked(ctx: HostContext, { createdAt }: { readonly createdAt: number }): boolean {
+  const entries = entriesOf(ctx);
+  const newest = entries.leafId();
+  let oldest = newest === null ? undefined : entries.entry(newest);
+  for (let next = oldest; next; next = next.parentId ? entries.entry(next.parentId) : undefined) oldest = next;
+  const written = Date.parse(String(oldest?.timestamp ?? ""));
+  return written < createdAt;
+}
+
+type Fork = ForkSource | { readonly problem: string } | undefined;
+
+/** What this session is a fork of. A child of a task is none, whatever its launcher copied into its branch. */
+function forkOf(ctx: HostContext, { agentDir, membership, start }: SessionOptions): Fork {
+  const identity = identityOf(ctx);
+  const source = parentSessionOf(ctx) ?? (start?.reason === "fork" ? start.previousSessionFile : undefined);
+  if (membership !== undefined || source === undefined) return undefined;
+  if (start?.reason !== "fork" && !isForked(ctx, identity)) return undefined;
+  try {
+    return forkSource(identity, source, { agentDir });
+  } catch (error) {
+    return { problem: messageOf(error) };
+  }
+}
+
+export function openSession(host: Host, started: HostContext, options: SessionOptions): SessionParts {
+  const { agentDir, env, membership } = options;
   let ctx = started;
   const identity = identityOf(started);
   const { sessionId } = identity;
-  const agent = ROOT_ADDRESS;
+  const report = (problem: string) => notify(ctx, `pi-token-budget: ${problem}`, "warning");
+  const fork = forkOf(started, options);
+  if (fork && "problem" in fork) report(fork.problem);
+  const source = fork && "notesRoot" in fork ? fork : undefined;
+  const task = openTask({ identity, agentDir, membership, category: source?.category, report });
+  const { agent } = task;
   const loaded = loadSettings(settingsFiles(agentDir, started.cwd, projectSettingsCount(started)), env);
   const settings = () => loaded.forModel(ctx.model && `${ctx.model.provider}/${ctx.model.id}`);
   const enabled = () => settings().enabled;
-  const layout = storageLayout(identity, agentDir);
-  const notes = new NotesStore({ root: layout.notesRoot, agent, maxFileBytes: settings().notesMaxFileBytes });
+  const notes = new NotesStore({ root: task.notesRoot, agent, maxFileBytes: settings().notesMaxFileBytes });
   const entries = entriesOf(started);
 
   const ownNotes = (): NotesIndex => {
@@ -116,7 +154,8 @@ export function openSession(host: Host, started: HostContext, { agentDir, env }:
       const shown = rows.map(({ path, bytes, updatedAt }) => ({
         path: fullPath(agent, path),
         bytes,
-        updated_at: updatedAt,
+        // To the minute: a bootstrap pays for every digit.
+        updated_at: `${updatedAt.slice(0, 16)}Z`,
       }));
       return { rows: shown, total };
     } catch {
@@ -128,10 +167,10 @@ export function openSession(host: Host, started: HostContext, { agentDir, env }:
   const windows = new WindowShell({
     source: entries,
     agent,
-    // A root session names its root task: a new session or a fork is a new task, a resumed one finds its own.
-    runId: sessionId,
+    runId: task.context.runId,
     createdAt: identity.createdAt,
     ownNotes,
+    children: () => access.children(),
     isOwnNote: (path) => isOwnNote(agent, path),
     canCheckpoint,
     settings,
@@ -145,12 +184,34 @@ export function openSession(host: Host, started: HostContext, { agentDir, env }:
   const phase = () => phaseOf(windows.state, enabled(), windows.compacting);
   const publish = () => coordination.publish(phase(), windows.branch.current.id);
   const coordination = new Coordination(host.events, sessionId, () => publish());
-  const source = liveSource(agent, windows.branch, entries);
+  const history = liveSource(agent, windows.branch, entries);
+  const access = new AgentAccess({
+    task,
+    ownNotes: notes,
+    ownHistory: () => {
+      // Brings the index up to the log before anything is read from it.
+      void windows.branch;
+      return history;
+    },
+    entries,
+    category: () => task.category(),
+    maxFileBytes: () => settings().notesMaxFileBytes,
+    report,
+  });
+  const visibleAgents = (): { readonly agents: readonly string[]; readonly problems: readonly string[] } => {
+    try {
+      return { agents: access.addresses(), problems: [] };
+    } catch (error) {
+      return { agents: [agent], problems: [messageOf(error)] };
+    }
+  };
   const figures = () => budgetFigures(windows.used(), ctx.model?.contextWindow, settings().hardRolloverUsedTokens);
 
   return {
     sessionId,
     agent,
+    task,
+    access,
     windows,
     coordination,
     problems: loaded.problems,
@@ -164,25 +225,14 @@ export function openSession(host: Host, started: HostContext, { agentDir, env }:
     retry: () => loaded.retry,
     phase,
     publish,
-    itemSource: (agentName) => {
-      const address = resolveAddress(agent, agentName);
-      if (address !== agent) throw unknownAgent(address);
-      // Brings the index up to the log before anything is read from it.
-      void windows.branch;
-      return source;
-    },
-    notesOf: (address) => {
-      if (address !== agent) throw unknownAgent(address);
-      return notes;
-    },
     contextToolParts: () => ({
       enabled,
       agent,
       windowId: () => windows.branch.current.id,
       figures,
       phase,
-      agents: () => [agent],
-      warnings: () => notesWarnings(notes),
+      agents: () => visibleAgents().agents,
+      warnings: () => [...visibleAgents().problems, ...notesWarnings(notes)],
       newContext: () => windows.newContext(),
       ownsContinuation: () => coordination.owner === undefined,
     }),
@@ -197,19 +247,38 @@ export function openSession(host: Host, started: HostContext, { agentDir, env }:
         ...(limits ? [`Reminder with ${limits.reminder} tokens left, checkpoint with ${limits.fallback} left`] : []),
         ...(remaining_to_hard_trigger === null ? [] : [`Hard trigger in ${remaining_to_hard_trigger} tokens`]),
         ...miscounted(windows.branch),
-        `Notes in ${layout.notesRoot}`,
+        `Agents: ${visibleAgents().agents.join(", ")}`,
+        `Notes in ${task.notesRoot}`,
       ];
     },
     request: async (messages) => {
       const { opener } = windows.branch.current;
       const isUntouched = opener === undefined || opener.type === "foreign_compaction";
+      void access.sync();
+      await access.meetChildren();
       // Switched off, a session keeps the windows it has but gets nothing new.
       if (!enabled() && isUntouched) return undefined;
       const projected = await windows.request(messages, ctx.signal, (isMissing) => waitForEntry(ctx, isMissing));
       publish();
       return projected;
     },
-    sweep: () => void notes.sweep(),
-    close: () => coordination.close(),
+    begin: async () => {
+      try {
+        notes.sweep();
+        task.sweep();
+        const isNewFork = source !== undefined && task.parent === null && !task.registry.exists();
+        if (isNewFork && settings().forkCopiesNotes) {
+          await notes.copyFrom(new NotesStore({ root: source.notesRoot, agent: source.agent }));
+        }
+        if (isNewFork || task.parent !== null) await task.join();
+      } catch (error) {
+        report(messageOf(error));
+      }
+      void access.sync();
+    },
+    end: async () => {
+      coordination.close();
+      await access.end();
+    },
   };
 }

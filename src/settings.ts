@@ -36,6 +36,10 @@ export const Settings = Type.Object({
     default: 1_000_000,
     description: "Largest note file, in UTF-8 bytes. A project may lower it, only the agent directory may raise it.",
   }),
+  forkCopiesNotes: Type.Boolean({
+    default: true,
+    description: "Whether a forked session starts with a copy of the notes of the agent it was forked from.",
+  }),
   historyItemPreviewChars: Type.Integer({
     minimum: 1,
     default: 400,

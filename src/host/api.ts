@@ -21,7 +21,7 @@ export interface HostSessionManager {
   getSessionFile(): string | undefined;
   getLeafId(): string | null;
   getEntry(id: string): LogEntry | undefined;
-  getHeader(): { readonly timestamp?: string } | null;
+  getHeader(): { readonly timestamp?: string; readonly parentSession?: string } | null;
 }
 
 export interface HostContext {
@@ -43,6 +43,12 @@ export interface HostContext {
   getContextUsage(): HostUsage | undefined;
   /** 1.x: false in a project whose settings the person has not trusted. */
   isProjectTrusted?(): boolean;
+}
+
+export interface SessionStartEvent {
+  readonly reason: string;
+  /** The session that was shown before, as with a fork. */
+  readonly previousSessionFile?: string;
 }
 
 export interface ToolCallEvent {
@@ -86,7 +92,7 @@ export interface CompactionAnswer {
 
 /** Events by name: what the handler gets and what it may answer. */
 export interface HostEvents {
-  session_start: { event: { readonly reason: string }; answer: undefined };
+  session_start: { event: SessionStartEvent; answer: undefined };
   session_shutdown: { event: { readonly reason?: string }; answer: undefined };
   session_tree: { event: object; answer: undefined };
   before_agent_start: { event: { readonly systemPrompt: string }; answer: { systemPrompt: string } };
@@ -95,6 +101,7 @@ export interface HostEvents {
   model_select: { event: object; answer: undefined };
   tool_call: { event: ToolCallEvent; answer: { block: true; reason: string } };
   tool_result: { event: ToolResultEvent; answer: undefined };
+  message_end: { event: object; answer: undefined };
   agent_start: { event: object; answer: undefined };
   agent_end: { event: { readonly messages: readonly LogMessage[] }; answer: undefined };
   /** 0.84 and later. */
@@ -135,6 +142,12 @@ export interface HostCommand {
   readonly getArgumentCompletions?: (prefix: string) => { value: string; label: string }[] | null;
 }
 
+/** A registered tool, and where its extension came from. */
+export interface HostToolInfo {
+  readonly name: string;
+  readonly sourceInfo?: { readonly path?: string };
+}
+
 export interface HostApi {
   on<N extends HostEventName>(name: N, handler: HostHandler<N>): unknown;
   registerTool(tool: {
@@ -156,6 +169,7 @@ export interface HostApi {
   sendUserMessage(content: readonly (TextBlock | ImageBlock)[], options: { readonly deliverAs: "followUp" }): void;
   appendEntry(customType: string, data: unknown): void;
   getActiveTools(): string[];
+  getAllTools(): readonly HostToolInfo[];
   readonly events: {
     emit(channel: string, data: unknown): void;
     on(channel: string, handler: (data: unknown) => void): () => void;

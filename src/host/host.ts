@@ -10,6 +10,7 @@ import type {
   HostEvents,
   HostHandler,
   HostMessage,
+  HostToolInfo,
 } from "./api.ts";
 import { type CompactionReason, compactionReason } from "./compaction.ts";
 import { blocksOf, type EntrySource, isImageBlock, isTextBlock, type LogMessage } from "./entries.ts";
@@ -176,6 +177,15 @@ export class Host {
     return message !== undefined && !isOthers && this.#isOverflow(message, model?.contextWindow);
   }
 
+  allTools(): readonly HostToolInfo[] {
+    return this.#api.getAllTools();
+  }
+
+  /** The tools that the model has. */
+  activeTools(): readonly string[] {
+    return this.#api.getActiveTools();
+  }
+
   isActive(toolName: string): boolean {
     return this.#api.getActiveTools().includes(toolName);
   }
@@ -282,6 +292,11 @@ export function identityOf(ctx: HostContext): SessionIdentity {
     sessionFile: manager.getSessionFile(),
     createdAt: Number.isNaN(created) ? 0 : created,
   };
+}
+
+/** The session file that this session was forked from, or was begun after; undefined when its header names none. */
+export function parentSessionOf(ctx: HostContext): string | undefined {
+  return ctx.sessionManager.getHeader()?.parentSession;
 }
 
 export function modelTakesImages(ctx: HostContext): boolean {

@@ -7,7 +7,8 @@ import type { Membership } from "../host/copies.ts";
 import { AtomicFiles } from "../storage/atomic-file.ts";
 import { type DiskCalls, ensurePrivateDirectory, NODE_DISK, storageFailure } from "../storage/disk.ts";
 import { readPlainFile } from "../storage/plain-file.ts";
-import type { OwnPackage } from "./packages.ts";
+import type { SessionTask } from "../task/membership.ts";
+import { type OwnPackage, ownPackage } from "./packages.ts";
 
 export const CHILD_ENTRY_FILE = "child-extension.ts";
 
@@ -99,6 +100,18 @@ export async function writeChildEntry(
   // No lock: every process of the task writes the same text, whole, and a reader sees one or the other.
   files.commit({ target: path, content, shown, lockName: LOCK_NAME, beforeRename: () => undefined });
   return path;
+}
+
+/** The entry for the automatic children of a session's root task. */
+export function writeTaskEntry({ context, registry }: SessionTask): Promise<string> {
+  const own = ownPackage();
+  if (own === undefined) {
+    throw new TokenBudgetError(
+      "storage_failed",
+      "The folder of this package was not found, so children cannot load it.",
+    );
+  }
+  return writeChildEntry({ directory: registry.layout.directory }, own, { ...context });
 }
 
 /** A damaged text is one to be replaced: all of it is known here. One of a newer format is left to those who know it. */

@@ -27,7 +27,7 @@ export interface HistoryLimits {
 
 export interface HistoryToolDeps {
   /** The history of an agent, the own one without a name; throws when it may not or cannot be read. */
-  readonly sourceOf: (agentName: string | undefined) => ItemSource;
+  readonly sourceOf: (agentName: string | undefined) => ItemSource | Promise<ItemSource>;
   readonly limits: () => HistoryLimits;
   /** Whether the current model is given images. */
   readonly takesImages: () => boolean;
@@ -145,16 +145,16 @@ export function historyTools(deps: HistoryToolDeps): HistoryTools {
   const reader = new HistoryReader();
   const listBound = () => Math.min(deps.limits().maxToolOutputChars, HISTORY_LIST_MAX_CODE_POINTS);
   return {
-    history_list_windows: (params) => {
-      const source = deps.sourceOf(params.agent_name);
+    history_list_windows: async (params) => {
+      const source = await deps.sourceOf(params.agent_name);
       const limit = usedLimit(TOOL_SPECS.history_list_windows.params.limit, params.limit);
       const { total, rows } = reader.listWindows(source, { limit, recentFirst: params.recent_first ?? false });
       const scope = { agent: source.agent };
       return listOutput({ scope, total, limit, rows, render: windowRow, hint: HINTS.windows, bound: listBound() });
     },
 
-    history_list_items: (params, call) => {
-      const source = deps.sourceOf(params.agent_name);
+    history_list_items: async (params, call) => {
+      const source = await deps.sourceOf(params.agent_name);
       const limit = usedLimit(TOOL_SPECS.history_list_items.params.limit, params.limit);
       const { total, rows } = reader.listItems(source, queryOf(params, limit, call));
       return listOutput({
@@ -169,8 +169,8 @@ export function historyTools(deps: HistoryToolDeps): HistoryTools {
       });
     },
 
-    history_read_item: (params) => {
-      const source = deps.sourceOf(params.agent_name);
+    history_read_item: async (params) => {
+      const source = await deps.sourceOf(params.agent_name);
       const { row, text, branch } = reader.readItem(source, params.item_id, params.window_id);
       const offset = params.offset_chars ?? 0;
       const { attached, header } = readImages(itemImages(row.entry), offset, deps.takesImages());
@@ -185,9 +185,9 @@ export function historyTools(deps: HistoryToolDeps): HistoryTools {
       return { ...answer, images: attached };
     },
 
-    history_search_contents: (params, call) => {
+    history_search_contents: async (params, call) => {
       const needle = searchedFor(params.query);
-      const source = deps.sourceOf(params.agent_name);
+      const source = await deps.sourceOf(params.agent_name);
       const limit = usedLimit(TOOL_SPECS.history_search_contents.params.limit, params.limit);
       const { total, rows } = reader.searchItems(source, needle, queryOf(params, limit, call));
       return listOutput({

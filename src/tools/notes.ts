@@ -1,6 +1,6 @@
 // The notes tools: resolve the address, ask the store, shape the answer, and nothing else. Paths are shown in full,
 // as every agent can pass them back; nothing here opens a file.
-import { shownValue } from "../errors.ts";
+import { shownValue, TokenBudgetError } from "../errors.ts";
 import { noteWarnings } from "../notes/limits.ts";
 import { selectLines } from "../notes/lines.ts";
 import type { NoteRow } from "../notes/listing.ts";
@@ -25,8 +25,10 @@ export type ToolNotes = Pick<NotesStore, "maxFileBytes" | "write" | "append" | "
 export interface NotesToolDeps {
   /** The address of the current agent. */
   readonly agent: () => string;
-  /** The notes of an agent; throws when there is no such agent or its notes may not be touched. */
-  readonly notesOf: (agent: string) => ToolNotes;
+  /** The notes of an agent; throws when there is no such agent or its notes may not be read. */
+  readonly notesToRead: (agent: string) => ToolNotes;
+  /** The same for a write. Of notes that may be written but not read, the answer says nothing. */
+  readonly notesToWrite: (agent: string) => Promise<{ readonly notes: ToolNotes; readonly readable: boolean }>;
   readonly limits: () => { readonly maxToolOutputChars: number };
   /** Called when a note is saved; under a fence it may be the checkpoint, which `readsBack` then proves. */
   readonly onSaved: (toolCallId: string, path: string, readsBack: () => boolean) => SavedCheckpoint;
@@ -93,6 +95,18 @@ function written(notes: ToolNotes, path: string, { bytes, created }: NoteWrite):
   return { text: JSON.stringify(answer), details: answer };
 }
 
+/** A write where nothing may be read: neither answer nor error tells of what is there. */
+async function blindly(path: string, write: Promise<NoteWrite>): Promise<ToolAnswer> {
+  try {
+    await write;
+  } catch (error) {
+    if (error instanceof TokenBudgetError && error.code === "invalid_argument") throw error;
+    throw new TokenBudgetError("refused", `${path} is restricted, and the text was not saved there. Do without it.`);
+  }
+  const answer = { path, saved: true, restricted: true };
+  return { text: JSON.stringify(answer), details: answer };
+}
+
 function withCheckpoint(answer: ToolAnswer, { details, terminate }: SavedCheckpoint): ToolAnswer {
   return { ...answer, details: { ...answer.details, ...details }, ...(terminate ? { terminate } : {}) };
 }
@@ -100,11 +114,11 @@ function withCheckpoint(answer: ToolAnswer, { details, terminate }: SavedCheckpo
 export function notesTools(deps: NotesToolDeps): NotesTools {
   const noteAt = (path: string) => {
     const address = parseNotePath(path, deps.agent());
-    return { ...address, full: fullPath(address.agent, address.path), notes: deps.notesOf(address.agent) };
+    return { ...address, full: fullPath(address.agent, address.path) };
   };
   const notesUnder = (prefix: string | undefined, field: string) => {
     const address = parseNotePrefix(prefix, deps.agent(), field);
-    return { ...address, notes: deps.notesOf(address.agent) };
+    return { ...address, notes: deps.notesToRead(address.agent) };
   };
   const bound = () => deps.limits().maxToolOutputChars;
   return {
@@ -126,7 +140,8 @@ export function notesTools(deps: NotesToolDeps): NotesTools {
     },
 
     notes_read_file: (params) => {
-      const { notes, path, full } = noteAt(params.path);
+      const { agent, path, full } = noteAt(params.path);
+      const notes = deps.notesToRead(agent);
       const range = { start: params.start_line, stop: params.stop_line };
       const { text, startLine, stopLine, totalLines, pastEnd } = selectLines(notes.read(path).text, range);
       return readOutput({
@@ -168,14 +183,18 @@ export function notesTools(deps: NotesToolDeps): NotesTools {
     },
 
     notes_append_to_file: async (params, call) => {
-      const { notes, path, full } = noteAt(params.path);
+      const { agent, path, full } = noteAt(params.path);
+      const { notes, readable } = await deps.notesToWrite(agent);
+      if (!readable) return blindly(full, notes.append(path, params.text));
       const saved = await notes.append(path, params.text);
       const readsBack = () => notes.read(path).text.endsWith(params.text);
       return withCheckpoint(written(notes, full, saved), deps.onSaved(call.id, full, readsBack));
     },
 
     notes_write_file: async (params, call) => {
-      const { notes, path, full } = noteAt(params.path);
+      const { agent, path, full } = noteAt(params.path);
+      const { notes, readable } = await deps.notesToWrite(agent);
+      if (!readable) return blindly(full, notes.write(path, params.text));
       const saved = await notes.write(path, params.text);
       const readsBack = () => notes.read(path).text === params.text;
       return withCheckpoint(written(notes, full, saved), deps.onSaved(call.id, full, readsBack));

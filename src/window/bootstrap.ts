@@ -4,6 +4,8 @@ import { blocksOf, isTextBlock, isToolCallBlock, type LogEntry } from "../host/e
 import type { BranchIndex, Row } from "../log/branch.ts";
 import {
   bootstrapText,
+  CHILDREN_HEADING,
+  childrenOmitted,
   type Identity,
   NOTES_INDEX_NONE,
   NOTES_INDEX_UNREADABLE,
@@ -21,8 +23,9 @@ const EDITED_PATH_CODE_POINTS = 200;
 /** Changes further back than this are not looked for: a window change costs the same in a long session. */
 const EDIT_SEARCH_MAX_ROWS = 5_000;
 export const NOTES_INDEX_MAX_FILES = 25;
-export const NOTES_INDEX_MAX_CODE_POINTS = 6_000;
+export const NOTES_INDEX_MAX_CODE_POINTS = 4_500;
 export const SIBLING_RESULTS_MAX = 20;
+export const CHILDREN_MAX = 6;
 
 /** Built-in tools of Pi that change the file named by their `path` argument. */
 const EDITING_TOOLS: ReadonlySet<string> = new Set(["edit", "write"]);
@@ -152,6 +155,22 @@ export function notesIndex(agent: string, notes: NotesIndex): string {
   return [heading, ...lines, ...(omitted === 0 ? [] : [notesIndexOmitted(omitted)])].join("\n");
 }
 
+/** A child that has not ended. */
+export interface RunningChild {
+  readonly address: string;
+  /** The first line of what it was asked; undefined when that is not known, or not for this agent. */
+  readonly task: string | undefined;
+}
+
+/** The children that have not ended, the newest first. */
+function childrenIndex(children: readonly RunningChild[]): string {
+  if (children.length === 0) return "";
+  const shown = children.slice(0, CHILDREN_MAX);
+  const lines = shown.map(({ address, task }) => (task === undefined ? address : `${address} — ${task}`));
+  const omitted = children.length - shown.length;
+  return [CHILDREN_HEADING, ...lines, ...(omitted === 0 ? [] : [childrenOmitted(omitted)])].join("\n");
+}
+
 /** Results that stand before the opener in its own batch: they are not in the next request. */
 function siblingResults(branch: BranchIndex): { id: string; tool: string }[] {
   const results: { id: string; tool: string }[] = [];
@@ -166,6 +185,7 @@ function siblingResults(branch: BranchIndex): { id: string; tool: string }[] {
 export interface NextWindow {
   readonly identity: Identity;
   readonly notes: NotesIndex;
+  readonly children: readonly RunningChild[];
   /**
    * After an overflow: the model's window in tokens. The last user request is then in no other message, so it stands
    * here whole up to a quarter of it.
@@ -193,7 +213,7 @@ function latestRequestMax(branch: BranchIndex, overflowOf: number | undefined): 
 }
 
 /** The bootstrap of the window that opens next on this branch. */
-export function nextBootstrap(branch: BranchIndex, { identity, notes, overflowOf }: NextWindow): string {
+export function nextBootstrap(branch: BranchIndex, { identity, notes, children, overflowOf }: NextWindow): string {
   return bootstrapText({
     ...identity,
     firstWindowId: "w1",
@@ -203,6 +223,7 @@ export function nextBootstrap(branch: BranchIndex, { identity, notes, overflowOf
     requests: requestIndex(branch, latestRequestMax(branch, overflowOf)),
     editedFiles: editedFilesIndex(branch),
     notes: notesIndex(identity.agent, notes),
+    children: childrenIndex(children),
   });
 }
 

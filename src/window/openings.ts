@@ -3,12 +3,13 @@
 import type { CompactionAnswer, HostMessage } from "../host/api.ts";
 import { type BranchIndex, type Row, windowId } from "../log/branch.ts";
 import { type ConsolidationDetails, type OpenerCause, type OpenerDetails, WINDOW_MESSAGE } from "../log/marks.ts";
-import { type NotesIndex, nextBootstrap } from "./bootstrap.ts";
+import { type NotesIndex, nextBootstrap, type RunningChild } from "./bootstrap.ts";
 
 export interface Opening {
   readonly agent: string;
   readonly runId: string;
   readonly notes: NotesIndex;
+  readonly children: readonly RunningChild[];
   readonly cause: OpenerCause;
   /** The model's window in tokens, for a bootstrap that holds the whole last request after an overflow. */
   readonly contextWindow: number | undefined;
@@ -17,12 +18,12 @@ export interface Opening {
 }
 
 export function openerDetails(branch: BranchIndex, opening: Opening): OpenerDetails {
-  const { agent, runId, notes, cause, contextWindow, now } = opening;
+  const { agent, runId, notes, children, cause, contextWindow, now } = opening;
   const previous = branch.current;
   const number = previous.number + 1;
   const opens = windowId(number);
   const overflowOf = cause === "overflow" ? (contextWindow ?? 0) : undefined;
-  const bootstrap = nextBootstrap(branch, { identity: { agent, runId, windowId: opens }, notes, overflowOf });
+  const bootstrap = nextBootstrap(branch, { identity: { agent, runId, windowId: opens }, notes, children, overflowOf });
   return { opens, number, previous: previous.id, cause, bootstrap, bootstrapTimestamp: now };
 }
 

@@ -16,7 +16,7 @@ import {
   openerOfMessage,
 } from "../log/marks.ts";
 import * as prompts from "../prompts.ts";
-import type { NotesIndex } from "./bootstrap.ts";
+import type { NotesIndex, RunningChild } from "./bootstrap.ts";
 import { controlMessage, reminderFacts } from "./controls.ts";
 import { unconsolidated } from "./facts.ts";
 import { LiveWindow } from "./live.ts";
@@ -36,6 +36,8 @@ export interface WindowShellParts extends Omit<BudgetWatchParts, "send"> {
   readonly createdAt: number;
   /** The agent's own notes, newest update first. */
   readonly ownNotes: () => NotesIndex;
+  /** Children that have not ended, newest first. */
+  readonly children: () => readonly RunningChild[];
   /** Whether a path is one of the agent's own notes. */
   readonly isOwnNote: (path: unknown) => boolean;
   /** Hands a message to the host; `turn` starts a run, `quiet` only writes it down. */
@@ -392,6 +394,7 @@ export class WindowShell {
       agent: this.#parts.agent,
       runId: this.#parts.runId,
       notes: this.#parts.ownNotes(),
+      children: this.#parts.children(),
       cause,
       contextWindow: this.#parts.contextWindow(),
       now: Date.now(),

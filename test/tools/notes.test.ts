@@ -37,8 +37,12 @@ function callerFor(store: ToolNotes, maxToolOutputChars: number) {
   return callerOf(
     notesTools({
       agent: () => "/root",
-      notesOf: (agent) => {
+      notesToRead: (agent) => {
         if (agent === "/root") return store;
+        throw new TokenBudgetError("unknown_agent", `No agent "${agent}" in this root task; there is /root.`);
+      },
+      notesToWrite: async (agent) => {
+        if (agent === "/root") return { notes: store, readable: true };
         throw new TokenBudgetError("unknown_agent", `No agent "${agent}" in this root task; there is /root.`);
       },
       limits: () => ({ maxToolOutputChars }),

@@ -91,6 +91,7 @@ describe("after an overflow", () => {
     const bootstrap = nextBootstrap(indexOf(log), {
       identity: IDENTITY,
       notes: { rows: [], total: 0 },
+      children: [],
       overflowOf: 40_000,
     });
     const shown = bootstrap.match(/数/g)?.length ?? 0;

@@ -1,0 +1,198 @@
+// One session among the agents of its root task: whose notes and history it may read and write, and its own journal,
+// from which the others read. Every path between agents goes through `canRead` and `assertFlow` here.
+import { messageOf, TokenBudgetError } from "./errors.ts";
+import { JournalReader } from "./history/journal-reader.ts";
+import { JournalWriter } from "./history/journal-writer.ts";
+import type { ItemSource } from "./history/source.ts";
+import type { EntrySource } from "./host/entries.ts";
+import { NotesStore } from "./notes/store.ts";
+import { headOf, oneLine, shorten } from "./storage/text.ts";
+import { isBelow, resolveAddress } from "./task/addresses.ts";
+import { assertFlow, type Category, canRead } from "./task/category.ts";
+import type { SessionTask, TaskAgent } from "./task/membership.ts";
+import type { RunningChild } from "./window/bootstrap.ts";
+
+/** Journals of other agents that are kept open; each holds its index in memory. */
+const OPEN_JOURNALS_MAX = 4;
+/** Agents named in one answer. */
+const LISTED_AGENTS_MAX = 50;
+/** The beginning of a child's task is looked for in so many items. */
+const TASK_SEARCH_ROWS = 50;
+const TASK_LINE_CODE_POINTS = 100;
+
+export interface AgentAccessParts {
+  readonly task: SessionTask;
+  readonly ownNotes: NotesStore;
+  /** The live branch, brought up to the log. */
+  readonly ownHistory: () => ItemSource;
+  readonly entries: EntrySource;
+  /** What this session's content is; throws when nobody can know. */
+  readonly category: () => Category;
+  readonly maxFileBytes: () => number;
+  /** Told of each problem once; the session goes on. */
+  readonly report: (problem: string) => void;
+}
+
+/** Where a note goes. What may be written is not always to be read: then the answer says nothing of what is there. */
+export interface NotesTarget {
+  readonly notes: NotesStore;
+  readonly readable: boolean;
+}
+
+export class AgentAccess {
+  readonly #parts: AgentAccessParts;
+  readonly #journal: JournalWriter;
+  readonly #reported = new Set<string>();
+  /** Most recently used last. */
+  readonly #readers = new Map<string, JournalReader>();
+  /** First lines of children's tasks; they never change. */
+  readonly #taskLines = new Map<string, string>();
+  #journaling: Promise<void> = Promise.resolve();
+
+  constructor(parts: AgentAccessParts) {
+    this.#parts = parts;
+    this.#journal = new JournalWriter({ directory: parts.task.historyDir, agent: parts.task.agent });
+  }
+
+  get agent(): string {
+    return this.#parts.task.agent;
+  }
+
+  /** The history of an agent, the own one without a name. */
+  async historyOf(agentName: string | undefined): Promise<ItemSource> {
+    const address = resolveAddress(this.agent, agentName);
+    if (address === this.agent) return this.#parts.ownHistory();
+    return this.#journalOf(this.#readable(address));
+  }
+
+  notesToRead(address: string): NotesStore {
+    if (address === this.agent) return this.#parts.ownNotes;
+    return this.#notesOf(this.#readable(address));
+  }
+
+  /** The session is registered before its first note is written. */
+  async notesToWrite(address: string): Promise<NotesTarget> {
+    const { task, ownNotes, category } = this.#parts;
+    if (address === this.agent) {
+      await task.join();
+      return { notes: ownNotes, readable: true };
+    }
+    const other = task.agentNamed(address);
+    const own = category();
+    assertFlow(own, other.category);
+    await task.join();
+    return { notes: this.#notesOf(other), readable: canRead(own, other.category) };
+  }
+
+  /** Agents by address, the own one first; those that may not be read are marked. Throws when nobody can know. */
+  addresses(): readonly string[] {
+    const own = this.#parts.category();
+    const others = this.#parts.task.agents().filter(({ address }) => address !== this.agent);
+    const shown = others.slice(-LISTED_AGENTS_MAX).map(({ address, category }) => {
+      return canRead(own, category) ? address : `${address} (restricted)`;
+    });
+    const omitted = others.length - shown.length;
+    return [this.agent, ...shown, ...(omitted === 0 ? [] : [`(${omitted} older agents left out)`])];
+  }
+
+  /** Agents below this one that have not ended, the newest first; none when the registry cannot be read. */
+  children(): readonly RunningChild[] {
+    try {
+      const own = this.#parts.category();
+      return this.#running().map(({ address, category }) => ({
+        address,
+        task: canRead(own, category) ? this.#taskLines.get(address) : undefined,
+      }));
+    } catch {
+      // Reads of others say what is wrong; a window opens all the same.
+      return [];
+    }
+  }
+
+  /** Learns the first line of the tasks of children that have started since; it never throws. */
+  async meetChildren(): Promise<void> {
+    try {
+      const own = this.#parts.category();
+      for (const child of this.#running()) {
+        if (this.#taskLines.has(child.address) || !canRead(own, child.category)) continue;
+        const line = taskLine(await this.#journalOf(child));
+        if (line !== undefined) this.#taskLines.set(child.address, line);
+      }
+    } catch {
+      // A child whose journal cannot be read stands in a bootstrap by its address alone.
+    }
+  }
+
+  /** Brings the own journal up to the log. It never rejects: what fails is reported, and made good by the next call. */
+  sync(): Promise<void> {
+    this.#journaling = this.#sync();
+    return this.#journaling;
+  }
+
+  /** The session ends: its journal is whole, and the registry says that nobody runs it. */
+  async end(): Promise<void> {
+    await this.sync();
+    await this.#parts.task.markEnded();
+  }
+
+  async #sync(): Promise<void> {
+    const { entries, ownHistory, task } = this.#parts;
+    try {
+      // A session in which nobody has said anything leaves no files.
+      if (ownHistory().rows.length === 0) return;
+      await task.join();
+      await this.#journal.sync(entries);
+    } catch (error) {
+      this.#report(`${messageOf(error)} Until then other agents do not see what is new in this session.`);
+    }
+  }
+
+  #report(problem: string): void {
+    if (this.#reported.has(problem)) return;
+    this.#reported.add(problem);
+    this.#parts.report(problem);
+  }
+
+  #readable(address: string): TaskAgent {
+    const { task, category } = this.#parts;
+    const other = task.agentNamed(address);
+    if (canRead(category(), other.category)) return other;
+    throw new TokenBudgetError(
+      "refused",
+      `${address} is restricted: its content is not for this agent. Do without it.`,
+    );
+  }
+
+  #notesOf({ notesRoot: root, address: agent }: TaskAgent): NotesStore {
+    return new NotesStore({ root, agent, maxFileBytes: this.#parts.maxFileBytes() });
+  }
+
+  #journalOf({ address, historyDir }: TaskAgent): Promise<ItemSource> {
+    const reader = this.#readers.get(address) ?? new JournalReader({ directory: historyDir, agent: address });
+    this.#readers.delete(address);
+    this.#readers.set(address, reader);
+    for (const oldest of this.#readers.keys()) {
+      if (this.#readers.size <= OPEN_JOURNALS_MAX) break;
+      this.#readers.delete(oldest);
+    }
+    return reader.refresh();
+  }
+
+  #running(): readonly TaskAgent[] {
+    const agents = this.#parts.task.agents();
+    return agents.filter(({ address, running }) => running && isBelow(address, this.agent)).reverse();
+  }
+}
+
+/** The first line of what a child was asked first. */
+function taskLine(source: ItemSource): string | undefined {
+  const end = Math.min(source.rows.length, TASK_SEARCH_ROWS);
+  for (let at = 0; at < end; at++) {
+    const row = source.rows.at(at);
+    if (!row?.head.fromUser) continue;
+    const text = source.text(row.entry).points.text.trimStart();
+    const [line = ""] = headOf(text, TASK_LINE_CODE_POINTS * 4).split("\n", 1);
+    return shorten(oneLine(line), TASK_LINE_CODE_POINTS).toWellFormed();
+  }
+  return undefined;
+}
