@@ -50,8 +50,8 @@ module.exports = {
     {
       name: "only-the-root-composes",
       severity: "error",
-      from: { path: "^src/", pathNot: "^src/(index|extension)\\.ts$" },
-      to: { path: "^src/(index|extension)\\.ts$" },
+      from: { path: "^src/", pathNot: "^src/(index|extension)\\.ts$|^src/wire/" },
+      to: { path: "^src/(index|extension)\\.ts$|^src/wire/" },
     },
   ],
   options: {

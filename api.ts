@@ -1,4 +1,7 @@
 // The launcher API: what other programs use. Re-exports only.
 export { type ErrorCode, TokenBudgetError } from "./src/errors.ts";
 export { createTokenBudgetExtension, type TokenBudgetExtension, type TokenBudgetOptions } from "./src/extension.ts";
+export { type AgentInfo, type FindTaskOptions, getTokenBudgetTask, type TokenBudgetTask } from "./src/launcher.ts";
+export type { Category } from "./src/task/category.ts";
+export type { TaskContext, TaskMembership } from "./src/task/context.ts";
 export { TOOL_NAMES, type ToolName } from "./src/tools/specs.ts";

@@ -1,0 +1,76 @@
+// How another program finds the root task of a session: asked and answered over the session's event bus, so that it
+// works across copies of this package.
+import type { HostApi } from "./host/api.ts";
+import type { Category } from "./task/category.ts";
+import type { TaskContext } from "./task/context.ts";
+
+/** Questions for the task of a session. */
+export const TASK_CHANNEL = "pi-token-budget:task";
+const TASK_PROTOCOL = 1;
+
+/** An agent of a root task, as launchers see it. */
+export interface AgentInfo {
+  /** `/root`, or an address below it. */
+  readonly agentName: string;
+  /** Null for the root. */
+  readonly parentAgentName: string | null;
+  readonly sessionId: string;
+  /** Absolute path; null for a session in memory. */
+  readonly sessionFile: string | null;
+  /** Null for ordinary content. */
+  readonly category: Category;
+  /** ISO 8601. */
+  readonly created: string;
+  /** Whether a process runs it now. */
+  readonly running: boolean;
+}
+
+/** A session's place in its root task. */
+export interface TokenBudgetTask {
+  /** To be passed on to children: `{ task: { ...context, parentAgentName: agentName } }`. */
+  readonly context: TaskContext;
+  readonly agentName: string;
+  readonly parentAgentName: string | null;
+  readonly sessionId: string;
+  /** All agents of the task, in the order of registration. Throws when the registry cannot be read. */
+  agents(): readonly AgentInfo[];
+  /** What this session's content is. Throws when that cannot be known. */
+  category(): Category;
+  /** Writes the extension that children load (`pi -e <path>`), and answers its absolute path. */
+  childExtension(): Promise<string>;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Answers questions for a task; call what is returned when the session ends. */
+export function announceTask(events: HostApi["events"], task: () => TokenBudgetTask | undefined): () => void {
+  return events.on(TASK_CHANNEL, (question) => {
+    if (!isRecord(question) || question.protocol !== TASK_PROTOCOL || typeof question.answer !== "function") return;
+    const own = task();
+    const isMeant = question.sessionId === undefined || question.sessionId === own?.sessionId;
+    if (own && isMeant) question.answer(own);
+  });
+}
+
+export interface FindTaskOptions {
+  /** Which session, where several share one event bus; left out, the one that was loaded first. */
+  readonly sessionId?: string;
+}
+
+/**
+ * The task of a session, by its extension interface. Undefined before the session has started, after it has ended, and
+ * where pi-token-budget is not loaded or switched off.
+ */
+export function getTokenBudgetTask(
+  pi: { readonly events: HostApi["events"] },
+  { sessionId }: FindTaskOptions = {},
+): TokenBudgetTask | undefined {
+  let task: TokenBudgetTask | undefined;
+  const answer = (given: TokenBudgetTask) => {
+    task ??= given;
+  };
+  pi.events.emit(TASK_CHANNEL, { protocol: TASK_PROTOCOL, answer, ...(sessionId === undefined ? {} : { sessionId }) });
+  return task;
+}

@@ -1,0 +1,44 @@
+// The settled boundary: the journal, overflows that the host does not handle, the budget, and consolidation.
+import { setTimeout as delay } from "node:timers/promises";
+import type { HostContext } from "../host/api.ts";
+import { compact, endsWithRun, type Host, hasStarted } from "../host/host.ts";
+import type { Settled } from "../host/settled.ts";
+import type { CurrentSession } from "./current.ts";
+
+/** Whoever started a run finds what it wrote in the journal when it has ended, but no slow disk holds it up for longer. */
+const SETTLED_SYNC_MAX_MS = 1_000;
+
+export function wireBoundary(host: Host, session: CurrentSession): void {
+  let consolidating: Promise<void> | undefined;
+  const boundary = async (settled: Settled, ctx: HostContext) => {
+    const { windows, enabled, publish } = session.of(ctx);
+    if (!enabled()) return;
+    const newest = windows.newestResponse();
+    // A finished answer needs no other attempt, however much it used.
+    const overflowed = !settled.aborted && newest?.stopReason !== "stop" && host.isOverflow(newest, ctx);
+    const started = windows.settled(overflowed);
+    publish();
+    if (started) {
+      // Some hosts end the process behind this handler: what was started is waited for where it runs already.
+      if (hasStarted(ctx)) await host.turnEnd(ctx);
+      return;
+    }
+    if (endsWithRun(ctx) || !ctx.isIdle() || !windows.needsConsolidation()) return;
+    consolidating = windows.consolidate(() => compact(ctx));
+    await consolidating;
+    consolidating = undefined;
+  };
+  host.onSettled(
+    async (settled, ctx) => {
+      const journaled = session.of(ctx).access.sync();
+      await boundary(settled, ctx);
+      await Promise.race([journaled, delay(SETTLED_SYNC_MAX_MS, undefined, { ref: false })]);
+    },
+    () => session.running.retry(),
+  );
+  // A prompt that comes meanwhile waits for the few milliseconds it takes: otherwise hosts reject or lose it.
+  host.on("input", async () => {
+    await consolidating;
+    return undefined;
+  });
+}

@@ -1,0 +1,72 @@
+// Compactions: those of the host become windows, and `/context` opens one by hand.
+import type { HostContext } from "../host/api.ts";
+import { type Host, notify } from "../host/host.ts";
+import type { SessionParts } from "../session.ts";
+import { contextCommand } from "../ui/commands.ts";
+import type { StartControlTurn } from "../window/shell.ts";
+import type { CurrentSession } from "./current.ts";
+
+/** How a control turn that waits inside a compaction hook, or a command, is run. */
+function controlTurn(host: Host, ctx: HostContext): StartControlTurn {
+  return (start) => ({ start, end: host.turnEnd(ctx), abort: () => ctx.abort() });
+}
+
+export function wireCompactions(host: Host, session: CurrentSession): void {
+  host.onCompacting(async (compaction, ctx) => {
+    // Without parts of the session nothing of ours stands in the way of the host's own compaction.
+    const parts = session.tryOf(ctx);
+    void parts?.access.sync();
+    if (!parts?.enabled()) return undefined;
+    const { windows, publish } = parts;
+    const answer = await windows.compaction(compaction, controlTurn(host, ctx));
+    if (answer?.cancel) host.repeat(ctx, windows.takeWords());
+    publish();
+    return answer;
+  });
+  host.on("session_compact", (_event, ctx) => {
+    const { windows, publish } = session.of(ctx);
+    // A manual compaction that stopped a running turn lets the work go on, unless somebody else will.
+    const goesOn = windows.compactionEnded(true);
+    const words = windows.takeWords();
+    host.repeat(ctx, words);
+    if (goesOn && words.length === 0) host.whenIdle(ctx, () => windows.continueRun());
+    publish();
+    return undefined;
+  });
+  host.onCompactionFailed((failure, ctx) => {
+    const { windows } = session.of(ctx);
+    const isOurs = windows.consolidating;
+    windows.compactionEnded(false);
+    if (failure.isRefusal && !isOurs) notify(ctx, SHORT_SESSION_NOTICE, "info");
+  });
+  // 0.73.1 tells of no failure: a run that starts says that the compaction is over, unless the compaction started it.
+  host.on("agent_start", (_event, ctx) => {
+    const { windows } = session.of(ctx);
+    if (windows.state.live.manual?.phase === "awaiting") return undefined;
+    windows.compactionEnded(false);
+    host.repeat(ctx, windows.takeWords());
+    return undefined;
+  });
+  host.registerCommand(
+    "context",
+    contextCommand({
+      describe: (ctx) => session.of(ctx).describe(),
+      openWindow: (ctx) => openWindow(host, session.of(ctx), ctx),
+      show: (ctx, text) => notify(ctx, text, "info"),
+    }),
+  );
+}
+
+const SHORT_SESSION_NOTICE = "pi-token-budget: /context new opens a fresh window in a session of any size.";
+
+async function openWindow(host: Host, parts: SessionParts, ctx: HostContext): Promise<string> {
+  const never = new AbortController().signal;
+  switch (await parts.windows.openByHand(undefined, never, controlTurn(host, ctx))) {
+    case "opened":
+      return `Window ${parts.windows.branch.current.id} is open; the next message starts in it.`;
+    case "nothing_to_leave":
+      return "This window holds nothing yet, or a checkpoint is being saved already.";
+    case "no_checkpoint":
+      return "No checkpoint was saved, so the window stays as it is.";
+  }
+}

@@ -1,0 +1,57 @@
+// The parts of the session that the host shows now, made anew whenever it shows another.
+import { agentDirectory } from "../host/agent-dir.ts";
+import type { HostContext, SessionStartEvent } from "../host/api.ts";
+import type { Host } from "../host/host.ts";
+import { openSession, type SessionParts } from "../session.ts";
+import type { Joining } from "../task/joining.ts";
+
+export interface Wiring {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly joining: Joining;
+  /** Of pi-subagents. */
+  readonly modulePath: string | undefined;
+}
+
+/** The parts of the session that the host shows now; another session gets parts of its own. */
+export class CurrentSession {
+  readonly #host: Host;
+  readonly #wiring: Wiring;
+  #parts: SessionParts | undefined;
+
+  constructor(host: Host, wiring: Wiring) {
+    this.#host = host;
+    this.#wiring = wiring;
+  }
+
+  of(ctx: HostContext, start?: SessionStartEvent): SessionParts {
+    if (this.#parts?.sessionId !== ctx.sessionManager.getSessionId()) {
+      void this.close();
+      const { env, joining } = this.#wiring;
+      const agentDir = agentDirectory(env);
+      this.#parts = openSession(this.#host, ctx, { agentDir, env, membership: joining.membership, start });
+    }
+    this.#parts.attach(ctx);
+    return this.#parts;
+  }
+
+  /** Undefined when the parts of the session cannot be made. */
+  tryOf(ctx: HostContext): SessionParts | undefined {
+    try {
+      return this.of(ctx);
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Tools are only run inside a session, and `of` has been called before. */
+  get running(): SessionParts {
+    if (!this.#parts) throw new Error("no session has started");
+    return this.#parts;
+  }
+
+  async close(): Promise<void> {
+    const parts = this.#parts;
+    this.#parts = undefined;
+    await parts?.end();
+  }
+}

@@ -1,0 +1,45 @@
+// The running loop: prompt, requests, tools.
+import { type Host, notify } from "../host/host.ts";
+import { GUIDANCE, GUIDANCE_OPEN } from "../prompts.ts";
+import type { CurrentSession } from "./current.ts";
+
+const NO_NOTES_NOTICE =
+  "pi-token-budget: this session has no notes_write_file or notes_append_to_file (a tool list leaves them out), so it keeps Pi's own compaction.";
+
+export function wireLoop(host: Host, session: CurrentSession): void {
+  let noticed = false;
+  host.on("before_agent_start", (event, ctx) => {
+    const parts = session.of(ctx);
+    if (!parts.enabled() || event.systemPrompt.includes(GUIDANCE_OPEN)) return undefined;
+    if (!parts.canCheckpoint()) {
+      // Guidance for tools that are not there would only mislead.
+      if (!noticed) notify(ctx, NO_NOTES_NOTICE, "info");
+      noticed = true;
+      return undefined;
+    }
+    return { systemPrompt: `${event.systemPrompt}\n\n${GUIDANCE}` };
+  });
+  host.on("context", async (event, ctx) => {
+    const messages = await session.of(ctx).request(event.messages);
+    return messages && { messages };
+  });
+  host.on("tool_call", (event, ctx) => {
+    const { windows, enabled } = session.of(ctx);
+    const reason = enabled() ? windows.refusal(event) : undefined;
+    return reason === undefined ? undefined : { block: true, reason };
+  });
+  host.on("tool_result", (event, ctx) => {
+    const { windows, publish } = session.of(ctx);
+    windows.toolEnded(event);
+    publish();
+    return undefined;
+  });
+  host.on("session_tree", (_event, ctx) => {
+    session.of(ctx).publish();
+    return undefined;
+  });
+  host.on("model_select", (_event, ctx) => {
+    if (ctx.isIdle()) session.of(ctx).windows.budgetChanged();
+    return undefined;
+  });
+}

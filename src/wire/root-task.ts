@@ -1,0 +1,94 @@
+// The root task: the journal from which other agents read, what other programs find, and the children of pi-subagents.
+import type { Host } from "../host/host.ts";
+import { notify } from "../host/host.ts";
+import { announceTask, type TokenBudgetTask } from "../launcher.ts";
+import { SubagentsAdapter } from "../subagents/adapter.ts";
+import { writeTaskEntry } from "../subagents/child-entry.ts";
+import { missingToolsNotice } from "../subagents/diagnostics.ts";
+import type { SessionTask } from "../task/membership.ts";
+import type { CurrentSession, Wiring } from "./current.ts";
+
+/** Other programs find the root task from session_start to session_shutdown. */
+export function wireLauncher(host: Host, session: CurrentSession): void {
+  let current: TokenBudgetTask | undefined;
+  let unsubscribe = announceTask(host.events, () => current);
+  host.on("session_start", (_event, ctx) => {
+    const { task, sessionId } = session.of(ctx);
+    current = launcherTask(task, sessionId);
+    unsubscribe();
+    unsubscribe = announceTask(host.events, () => current);
+    return undefined;
+  });
+  host.on("session_shutdown", () => {
+    current = undefined;
+    unsubscribe();
+    return undefined;
+  });
+}
+
+/** Where the journal is brought up to the log, beside requests and compactions; one sync at a time, and never in the way. */
+export function wireJournal(host: Host, session: CurrentSession): void {
+  host.on("message_end", (_event, ctx) => {
+    void session.of(ctx).access.sync();
+    return undefined;
+  });
+}
+
+/** A task that children are told of is registered. */
+async function childExtension(task: SessionTask): Promise<string> {
+  await task.join();
+  return writeTaskEntry(task);
+}
+
+function launcherTask(task: SessionTask, sessionId: string): TokenBudgetTask {
+  return Object.freeze({
+    context: Object.freeze({ ...task.context }),
+    agentName: task.agent,
+    parentAgentName: task.parent,
+    sessionId,
+    agents: () =>
+      task.agents().map(({ address, parent, sessionId: id, sessionFile, category, created, running }) => ({
+        agentName: address,
+        parentAgentName: parent,
+        sessionId: id,
+        sessionFile,
+        category,
+        created,
+        running,
+      })),
+    category: () => task.category(),
+    childExtension: () => childExtension(task),
+  });
+}
+
+/** The children that pi-subagents starts, and what is said in one. */
+export function wireChildren(host: Host, session: CurrentSession, { env, modulePath }: Wiring): void {
+  let adapter: SubagentsAdapter | undefined;
+  let registering: Promise<void> | undefined;
+  host.on("session_start", (_event, ctx) => {
+    adapter?.close();
+    adapter = undefined;
+    const { task, agent, sessionId } = session.of(ctx);
+    if (task.parent !== null) {
+      const notice = missingToolsNotice(agent, host.activeTools());
+      if (notice !== undefined) notify(ctx, notice, "warning");
+      return undefined;
+    }
+    adapter = new SubagentsAdapter();
+    const writeEntry = () => childExtension(task);
+    registering = adapter.start({ tools: host.allTools(), modulePath, env, sessionId, writeEntry }).then((result) => {
+      if (result.type === "unavailable") notify(ctx, result.diagnostic, "warning");
+    });
+    return undefined;
+  });
+  // Children are only started in a run.
+  host.on("before_agent_start", async () => {
+    await registering;
+    return undefined;
+  });
+  host.on("session_shutdown", () => {
+    adapter?.close();
+    adapter = undefined;
+    return undefined;
+  });
+}

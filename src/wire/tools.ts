@@ -1,0 +1,29 @@
+// The tools, registered over the parts of the session they run in.
+import { type Host, modelTakesImages } from "../host/host.ts";
+import { contextTools } from "../tools/context.ts";
+import { defineTool, type ToolTable } from "../tools/define.ts";
+import { historyTools } from "../tools/history.ts";
+import { notesTools } from "../tools/notes.ts";
+import { TOOL_NAMES, type ToolName } from "../tools/specs.ts";
+import type { CurrentSession } from "./current.ts";
+
+export function registerTools(host: Host, session: CurrentSession): void {
+  const table: ToolTable = {
+    ...historyTools({
+      sourceOf: (agentName) => session.running.access.historyOf(agentName),
+      limits: () => session.running.settings(),
+      takesImages: () => modelTakesImages(session.running.context()),
+    }),
+    ...notesTools({
+      agent: () => session.running.agent,
+      notesToRead: (agent) => session.running.access.notesToRead(agent),
+      notesToWrite: (agent) => session.running.access.notesToWrite(agent),
+      limits: () => session.running.settings(),
+      onSaved: (toolCallId, path, readsBack) => session.running.windows.noteSaved(toolCallId, path, readsBack),
+    }),
+    ...contextTools(() => session.running.contextToolParts()),
+  };
+  const register = <N extends ToolName>(name: N) =>
+    host.registerTool(defineTool(name, table[name]), (ctx) => void session.of(ctx));
+  for (const name of TOOL_NAMES) register(name);
+}
