@@ -71,6 +71,12 @@ export function getTokenBudgetTask(
   const answer = (given: TokenBudgetTask) => {
     task ??= given;
   };
-  pi.events.emit(TASK_CHANNEL, { protocol: TASK_PROTOCOL, answer, ...(sessionId === undefined ? {} : { sessionId }) });
+  const question = { protocol: TASK_PROTOCOL, answer, ...(sessionId === undefined ? {} : { sessionId }) };
+  try {
+    pi.events.emit(TASK_CHANNEL, question);
+  } catch {
+    // Newer hosts close the interface of a session that has ended.
+    return undefined;
+  }
   return task;
 }
