@@ -35,6 +35,11 @@ export function identityText(identity: Identity): string {
   return `[context] agent ${identity.agent}, window ${identity.windowId}, root task ${identity.runId}.`;
 }
 
+/** Behind a bootstrap that was copied with its branch from another session, in a fork or a child that was given it. */
+export function copiedBootstrapText(identity: string): string {
+  return `${identity} This branch was copied from another session: what the text above says of its agent, root task and notes was said there.`;
+}
+
 export interface ReminderFacts {
   readonly windowId: string;
   readonly remainingTokens: number | undefined;

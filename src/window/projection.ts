@@ -11,6 +11,7 @@ import {
   type OpenerDetails,
   openerOfMessage,
 } from "../log/marks.ts";
+import { copiedBootstrapText } from "../prompts.ts";
 import { pairCalls } from "./pairing.ts";
 
 /** How far a message looks ahead for its entry: the host leaves failed responses out of its messages. */
@@ -26,7 +27,7 @@ export interface SentIds {
 export interface RequestInput {
   readonly messages: readonly LogMessage[];
   readonly branch: BranchIndex;
-  /** Stands first in a window that has no bootstrap. */
+  /** Stands first in a window that has no bootstrap, with the time when the session was made. */
   readonly identity: { readonly text: string; readonly timestamp: number };
   readonly sent: SentIds | undefined;
   /** Control messages that were taken back, by request. */
@@ -50,8 +51,11 @@ function leadMessage(customType: string, content: string, timestamp: number): Lo
   return { role: "custom", customType, content, display: false, timestamp };
 }
 
-function bootstrapMessage(details: OpenerDetails): LogMessage {
-  return leadMessage(BOOTSTRAP_MESSAGE, details.bootstrap, details.bootstrapTimestamp);
+/** The stored bootstrap; one that was copied from another session with its branch names that one's agent and task. */
+function bootstrapMessage({ bootstrap, bootstrapTimestamp }: OpenerDetails, { identity }: RequestInput): LogMessage {
+  const isCopied = bootstrapTimestamp < identity.timestamp;
+  const content = isCopied ? `${bootstrap}\n\n${copiedBootstrapText(identity.text)}` : bootstrap;
+  return leadMessage(BOOTSTRAP_MESSAGE, content, bootstrapTimestamp);
 }
 
 function sameOpener(a: Opener, b: Opener | undefined): boolean {
@@ -115,13 +119,14 @@ function endOfOlderWindows(messages: readonly LogMessage[], branch: BranchIndex)
   return end;
 }
 
-function cutOf({ messages, branch, identity }: RequestInput): Cut {
+function cutOf(input: RequestInput): Cut {
+  const { messages, branch, identity } = input;
   const { current } = branch;
   const found = openerInMessages(messages, branch);
   if (found) {
     const { at, opener, known } = found;
     return {
-      lead: bootstrapMessage(opener.details),
+      lead: bootstrapMessage(opener.details, input),
       windowId: opener.details.opens,
       firstMessage: opener.type === "tool_result" ? endOfBatch(messages, at) : at + 1,
       // An opener the branch does not hold yet: nothing after it has an entry either.
@@ -131,7 +136,7 @@ function cutOf({ messages, branch, identity }: RequestInput): Cut {
   if (current.opener && current.opener.type !== "foreign_compaction") {
     const opensItself = current.opener.type !== "tool_result";
     return {
-      lead: bootstrapMessage(current.opener.details),
+      lead: bootstrapMessage(current.opener.details, input),
       windowId: current.id,
       firstMessage: endOfOlderWindows(messages, branch),
       rows: branch.rows.slice(current.firstRow + (opensItself ? 1 : 0)),

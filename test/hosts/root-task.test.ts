@@ -271,6 +271,25 @@ describe("the task of a session", () => {
     for (const { session } of [root, again]) await session.dispose();
   });
 
+  it("of a fork is named where a copied window names the old one, in every request", async () => {
+    const next: Script = (_request, n) =>
+      n === 0 ? [call("notes_write_file", { path: "a.md", text: "a" })] : n === 1 ? [call("new_context")] : "ok";
+    const root = await answered({ next });
+    await root.session.prompt("Begin.");
+    const { sessionFile = "" } = root.session.session;
+    const { codingAgent } = await (await import("../../fixtures/pi/hosts.ts")).loadHost();
+    const manager = codingAgent.SessionManager.forkFrom(sessionFile, root.session.project, dirname(sessionFile));
+    const fork = await answered({ session: manager, project: root.session.project, next: () => "ok" });
+    for (const text of ["Go on.", "And on."]) await fork.session.prompt(text);
+    const [lead, again] = fork.session.requests.map(first);
+    expect(lead).toContain(first(root.session.requests[2]));
+    expect(lead).toContain(
+      `agent /root, window w2, root task ${fork.session.session.sessionId}. This branch was copied`,
+    );
+    expect(again).toBe(lead);
+    for (const { session } of [root, fork]) await session.dispose();
+  });
+
   it("of a fork starts without notes where the setting says so", async () => {
     const root = await answered();
     await root.session.prompt("Begin.");
