@@ -101,7 +101,6 @@ export interface HostEvents {
   model_select: { event: object; answer: undefined };
   tool_call: { event: ToolCallEvent; answer: { block: true; reason: string } };
   tool_result: { event: ToolResultEvent; answer: undefined };
-  message_end: { event: object; answer: undefined };
   agent_start: { event: object; answer: undefined };
   agent_end: { event: { readonly messages: readonly LogMessage[] }; answer: undefined };
   /** 0.84 and later. */

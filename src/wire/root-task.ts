@@ -1,4 +1,5 @@
 // The root task: the journal from which other agents read, what other programs find, and the children of pi-subagents.
+import type { HostContext } from "../host/api.ts";
 import type { Host } from "../host/host.ts";
 import { notify } from "../host/host.ts";
 import { announceTask, type TokenBudgetTask } from "../launcher.ts";
@@ -26,12 +27,20 @@ export function wireLauncher(host: Host, session: CurrentSession): void {
   });
 }
 
-/** Where the journal is brought up to the log, beside requests and compactions; one sync at a time, and never in the way. */
+/**
+ * Where the journal is brought up to the log, beside each request, compactions and the settled boundary: behind every
+ * message of a running loop. Not at `message_end` itself: some hosts write the message only after it, and 0.73.1 prints an
+ * answer before it goes on from an overflow when a handler there takes its time.
+ */
 export function wireJournal(host: Host, session: CurrentSession): void {
-  host.on("message_end", (_event, ctx) => {
+  const sync = (_event: unknown, ctx: HostContext) => {
     void session.of(ctx).access.sync();
     return undefined;
-  });
+  };
+  host.on("tool_call", sync);
+  host.on("tool_result", sync);
+  host.on("session_tree", sync);
+  host.on("session_compact", sync);
 }
 
 /** A task that children are told of is registered. */

@@ -277,7 +277,7 @@ describe("a session file with malformed lines and null contents", () => {
     file.message("aaaa0002", "user", [null, 7, { type: "text" }, { type: "odd" }, text("GOOD ONE")]);
     file.message("aaaa0003", "assistant", [{ type: "toolCall", id: "c1", name: "new_context", arguments: null }]);
     const opens = { opens: "w2", number: 2, previous: "w1", cause: "new_context" };
-    const details = { ...opens, bootstrap: "[context] a fresh window, w2", bootstrapTimestamp: 2 };
+    const details = { ...opens, bootstrap: "[context] a fresh window, w2", bootstrapTimestamp: Date.UTC(2100, 0) };
     const result = { toolCallId: "c1", toolName: "new_context", isError: false, details };
     file.message("aaaa0004", "toolResult", null, result);
     const s = await pi({ session: { path: file.write() }, next: () => "fine" });
