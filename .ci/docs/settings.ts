@@ -33,6 +33,7 @@ const VARIABLES = [
   ["`PI_TOKEN_BUDGET_DISABLED=1`", "the package does nothing at all"],
   ["`PI_TOKEN_BUDGET_REMINDER_PERCENT`", "as `reminderRemainingPercent`"],
   ["`PI_TOKEN_BUDGET_HARD_ROLLOVER_TOKENS`", "as `hardRolloverUsedTokens`"],
+  ["`PI_TOKEN_BUDGET_SUBAGENTS_MODULE`", "where pi-subagents is; see [launcher-api.md](launcher-api.md#pi-subagents)"],
 ];
 
 export function settingsPage(): string {
