@@ -10,7 +10,7 @@ const START = join(PACKAGE_DIR, "fixtures/demo/start.mjs");
 const LIMIT_MS = 230_000;
 
 describe("the demonstration", () => {
-  it("goes through five windows without a summary and reads every item back", async () => {
+  it("goes through five windows without a summary, shows a second agent, and reads every item back", async () => {
     const args = [START, "--host", currentHostName(), "--json"];
     const {
       code,
@@ -19,7 +19,7 @@ describe("the demonstration", () => {
     } = await run(process.execPath, args, { cwd: PACKAGE_DIR, limitMs: LIMIT_MS });
     expect(code, stderr).toBe(0);
     const lines = printed.trimEnd().split("\n");
-    const figures = JSON.parse(lines.at(-1) ?? "") as Record<string, number | string>;
+    const figures = JSON.parse(lines.at(-1) ?? "") as Record<string, number | string | boolean>;
     expect(Object.keys(figures)).toEqual([
       "host",
       "windows",
@@ -33,9 +33,13 @@ describe("the demonstration", () => {
       "fences",
       "blocked_calls",
       "checkpoints",
+      "agents",
+      "child_read_parent_note",
+      "parent_read_child_history",
     ]);
     expect(figures).toMatchObject({ host: currentHostName(), windows: 5, summary_calls: 0 });
     expect(figures).toMatchObject({ reminders: 2, fences: 2, blocked_calls: 1, checkpoints: 2 });
+    expect(figures).toMatchObject({ agents: 2, child_read_parent_note: true, parent_read_child_history: true });
     expect(figures.items_identical).toBe(figures.items_checked);
     expect(figures.items_checked).toBeGreaterThan(1_100);
     expect(figures.tokens_before).toBeGreaterThan(80_000);

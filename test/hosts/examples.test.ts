@@ -1,0 +1,83 @@
+// The programs of docs/examples as people run them: with plain Node, in a folder of their own that holds nothing but the
+// built package and a Pi; and their TypeScript as a compiler sees it there.
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { run } from "../../fixtures/pi/cli.ts";
+import { scratchFolder } from "../../fixtures/pi/environment.ts";
+import { currentHostName, hostNamed, PACKAGE_DIR } from "../../fixtures/pi/hosts.ts";
+
+const EXAMPLES = join(PACKAGE_DIR, "docs/examples");
+const MINUTES = 60_000;
+const host = hostNamed(currentHostName());
+
+/** A project that has installed this package and a Pi, and copied the examples. */
+function consumer(): string {
+  const folder = scratchFolder();
+  const modules = join(folder, "node_modules");
+  mkdirSync(modules);
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "consumer", private: true, type: "module" }));
+  symlinkSync(PACKAGE_DIR, join(modules, "pi-token-budget"), "junction");
+  symlinkSync(host.root, join(modules, host.scope), "junction");
+  symlinkSync(join(PACKAGE_DIR, "node_modules/@types"), join(modules, "@types"), "junction");
+  cpSync(EXAMPLES, folder, { recursive: true });
+  return folder;
+}
+
+async function succeeds(command: string, args: readonly string[], cwd: string): Promise<string> {
+  const { code, stdout, stderr } = await run(command, args, { cwd, limitMs: 3 * MINUTES });
+  expect(code, `${stdout}\n${stderr}`).toBe(0);
+  expect(stderr).toBe("");
+  return stdout;
+}
+
+/** Whether dist/ is younger than everything it is made of. */
+function isBuilt(): boolean {
+  const types = join(PACKAGE_DIR, "dist/types/api.d.ts");
+  if (!existsSync(types)) return false;
+  const sources = readdirSync(join(PACKAGE_DIR, "src"), { recursive: true, encoding: "utf8" });
+  const made = [".ci/build.mjs", "api.ts", "package.json", ...sources.map((name) => join("src", name))];
+  const builtMs = statSync(types).mtimeMs;
+  return made.every((path) => statSync(join(PACKAGE_DIR, path)).mtimeMs < builtMs);
+}
+
+beforeAll(async () => {
+  if (!isBuilt()) await succeeds(process.execPath, [join(PACKAGE_DIR, ".ci/build.mjs")], PACKAGE_DIR);
+}, 4 * MINUTES);
+
+describe("the example of a parent and a child", () => {
+  it("runs with plain Node: each reads the other's note", async () => {
+    expect(await succeeds(host.node, ["parent-and-child.mjs"], consumer())).toBe(
+      [
+        "agent /root, running: true",
+        "agent /root/helper, running: true",
+        "the child read: Look for long functions.",
+        "the parent read: Two functions are too long.",
+        "",
+      ].join("\n"),
+    );
+  });
+
+  it("typechecks in TypeScript, with the types of this Pi", async () => {
+    const folder = consumer();
+    const files = readdirSync(folder).filter((name) => name.endsWith(".ts"));
+    expect(files).toEqual(["parent-and-child.ts"]);
+    for (const file of files) {
+      const source = readFileSync(join(folder, file), "utf8");
+      writeFileSync(join(folder, file), source.replaceAll("@mariozechner/", `${host.scope}/`));
+    }
+    const strict = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, noEmit: true };
+    const compilerOptions = { ...strict, skipLibCheck: true, module: "nodenext", target: "es2023", types: ["node"] };
+    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files }));
+    await succeeds(process.execPath, [join(PACKAGE_DIR, "node_modules/typescript/bin/tsc"), "-p", folder], folder);
+  });
+});
