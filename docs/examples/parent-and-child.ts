@@ -24,7 +24,7 @@ import {
 const folder = mkdtempSync(join(tmpdir(), "parent-and-child-"));
 Object.assign(process.env, { PI_CODING_AGENT_DIR: join(folder, "agent"), PI_OFFLINE: "1" });
 
-type Answer = string | readonly [tool: ToolName, args: Record<string, unknown>];
+type Answer = string | readonly [tool: ToolName, args: Record<string, string>];
 
 /**
  * A model that answers request by request from a list: a text, or a call as `[tool, arguments]`. Providers of 0.73.1

@@ -34,7 +34,7 @@ function consumer(): string {
 }
 
 async function succeeds(command: string, args: readonly string[], cwd: string): Promise<string> {
-  const { code, stdout, stderr } = await run(command, args, { cwd, limitMs: 3 * MINUTES });
+  const { code, stdout, stderr } = await run(command, args, { cwd, limitMs: 3.5 * MINUTES });
   expect(code, `${stdout}\n${stderr}`).toBe(0);
   expect(stderr).toBe("");
   return stdout;
