@@ -13,7 +13,7 @@ import type { OpenOptions, PiSession, ToolOutput } from "../../fixtures/pi/sessi
 import { EXTENSION_ID } from "../../src/subagents/adapter.ts";
 import { agentOverride } from "../../src/subagents/diagnostics.ts";
 import { MODULE_VARIABLE } from "../../src/subagents/discovery.ts";
-import { closeAfterEach, pi, whole } from "./support.ts";
+import { closeAfterEach, first, pi } from "./support.ts";
 
 closeAfterEach();
 
@@ -263,10 +263,16 @@ describe("a package that has moved since", () => {
   });
 });
 
+const forkedModel: Script = (request, n) => (n === 1 ? [call("new_context")] : writesNote("the child's\n")(request, n));
+
 describe("a child of pi-subagents that was forked from its parent", () => {
   it("is an agent of its own: neither the notes' address nor the requests of its parent become its own", async () => {
-    const { session, task } = await parentWith({ next: writesNote("the parent's\n") });
+    const failed = { content: [], stopReason: "error", errorMessage: "bad key" } as const;
+    const { session, task } = await parentWith({
+      next: (request, n) => (n < 2 ? writesNote("the parent's\n")(request, n) : failed),
+    });
     await session.prompt("Write down what you find.");
+    await session.prompt("Rewrite everything.");
     const { sessionFile = "" } = session.session;
     const entry = await task().childExtension();
 
@@ -277,7 +283,7 @@ describe("a child of pi-subagents that was forked from its parent", () => {
     const manager = codingAgent.SessionManager.forkFrom(sessionFile, session.project, forks);
     expect(manager.getHeader()?.parentSession).toBe(sessionFile);
     expect(manager.getBranch().length).toBeGreaterThan(3);
-    const child = await pi({ bare: true, paths: [entry], session: manager, next: writesNote("the child's\n") });
+    const child = await pi({ bare: true, paths: [entry], session: manager, next: forkedModel });
     await child.prompt("Look at something else.");
     const agents = task().agents();
     expect(agents.map(({ sessionId }) => sessionId)).toEqual([session.session.sessionId, child.session.sessionId]);
@@ -290,7 +296,12 @@ describe("a child of pi-subagents that was forked from its parent", () => {
     expect(await noteOf(session, `${address}/notes/found.md`)).toContain("the child's");
     const remaining = JSON.parse(textOfResult(await child.callTool("get_context_remaining"))) as { agents: string[] };
     expect(remaining.agents[0]).toBe(address);
-    expect(whole(child.requests.at(-1))).toContain("Look at something else.");
+    // In a new window the child's own task is what is open, not what its parent left undone.
+    const bootstrap = first(child.requests[2]);
+    expect(bootstrap).toContain(address);
+    const [, open = ""] = bootstrap.split("The latest request is still open:");
+    expect(open).toContain("Look at something else.");
+    expect(open).not.toContain("Rewrite everything.");
   });
 
   it("does not end, nor change, anything of its parent when it ends or fails", async () => {
@@ -347,13 +358,13 @@ export default scriptedModel({
 `,
     );
     // The session is opened twice: its entry is only known when it is there, and settings are read when it starts.
-    const first = await parentWith({ provider, paths: [real], next: writesNote("unused") });
-    await first.session.prompt("Begin.");
-    const entry = await first.task().childExtension();
-    const { sessionFile = "" } = first.session.session;
-    expect(first.session.ui.notices.map(({ message }) => message)).toEqual([expect.stringContaining("0.67.0")]);
-    expect(first.session.ui.notices[0]?.message).toContain(entry);
-    await first.session.dispose();
+    const before = await parentWith({ provider, paths: [real], next: writesNote("unused") });
+    await before.session.prompt("Begin.");
+    const entry = await before.task().childExtension();
+    const { sessionFile = "" } = before.session.session;
+    expect(before.session.ui.notices.map(({ message }) => message)).toEqual([expect.stringContaining("0.67.0")]);
+    expect(before.session.ui.notices[0]?.message).toContain(entry);
+    await before.session.dispose();
 
     const { tools, subagentOnlyExtensions } = agentOverride(entry) as {
       tools: string;
@@ -385,7 +396,7 @@ export default scriptedModel({
     expect(await noteOf(session, `${child?.agentName}/notes/found.md`)).toContain("two files");
     const history = await session.callTool("history_search_contents", {
       agent_name: child?.agentName,
-      query: "count the files",
+      query: "Count the files",
     });
     expect(textOfResult(history)).toContain("item_id");
   });
@@ -403,8 +414,8 @@ describe("tools of a child", () => {
     expect(child.ui.notices).toHaveLength(1);
     for (const name of TOOL_NAMES.slice(0, 4)) expect(child.ui.notices[0]?.message).toContain(name);
     expect(child.session.getActiveToolNames().sort()).toEqual([...tools].sort());
-    const whole = await pi({ bare: true, ui: true, paths: [entry], tools: ["read", ...TOOL_NAMES], next: () => "ok" });
-    await whole.prompt("Look around.");
-    expect(whole.ui.notices).toEqual([]);
+    const all = await pi({ bare: true, ui: true, paths: [entry], tools: ["read", ...TOOL_NAMES], next: () => "ok" });
+    await all.prompt("Look around.");
+    expect(all.ui.notices).toEqual([]);
   });
 });
