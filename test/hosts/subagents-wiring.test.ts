@@ -402,6 +402,33 @@ export default scriptedModel({
   });
 });
 
+describe("a launcher that uses one extension for several children", () => {
+  it("has as many agents, which share neither notes nor names, and outlive each other", async () => {
+    const { session, task } = await parentWith({ next: () => "ok" });
+    await session.prompt("Begin.");
+    const joined = createTokenBudgetExtension({ task: { ...task().context } });
+    const open = (text: string) => pi({ bare: true, session: "memory", factories: [joined], next: writesNote(text) });
+    const [one, two] = [await open("one\n"), await open("two\n")];
+    await one.prompt("Be one.");
+    await two.prompt("Be two.");
+    const addressOf = ({ session: { sessionId } }: PiSession) =>
+      task()
+        .agents()
+        .find((agent) => agent.sessionId === sessionId)?.agentName ?? "none";
+    const [ofOne, ofTwo] = [addressOf(one), addressOf(two)];
+    expect(new Set([ofOne, ofTwo, "/root"]).size).toBe(3);
+    await one.dispose();
+    expect(await noteOf(two, "found.md")).toContain("two");
+    expect(await noteOf(two, `${ofOne}/notes/found.md`)).toContain("one");
+    expect(await noteOf(session, `${ofTwo}/notes/found.md`)).toContain("two");
+    expect(
+      task()
+        .agents()
+        .map(({ running }) => running),
+    ).toEqual([true, false, true]);
+  });
+});
+
 describe("tools of a child", () => {
   it("that its launcher left out are named once, and stay out", async () => {
     const { task, session } = await parentWith({ next: () => "ok" });

@@ -42,6 +42,8 @@ describe("the packed package", () => {
   it("holds the bundle, the types and the papers, and no sources", () => {
     for (const file of ["package.json", "extension.js", "dist/core.cjs", "dist/api.js", "dist/types/api.d.ts"])
       expect(packedFiles).toContain(file);
+    for (const file of ["docs/launcher-api.md", "docs/examples/parent-and-child.mjs"])
+      expect(packedFiles).toContain(file);
     expect(packedFiles.filter((file) => /^(src|test|fixtures|bench|\.ci|\.hosts)\//.test(file))).toEqual([]);
     expect(existsSync(join(installed, "src"))).toBe(false);
   });
