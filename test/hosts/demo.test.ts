@@ -7,45 +7,50 @@ import { currentHostName, PACKAGE_DIR } from "../../fixtures/pi/hosts.ts";
 import { openPi } from "../../fixtures/pi/session.ts";
 
 const START = join(PACKAGE_DIR, "fixtures/demo/start.mjs");
-const LIMIT_MS = 230_000;
+/** A minute on two idle cores; a machine that does six other things is no failure. */
+const LIMIT_MS = 360_000;
 
 describe("the demonstration", () => {
-  it("goes through five windows without a summary, shows a second agent, and reads every item back", async () => {
-    const args = [START, "--host", currentHostName(), "--json"];
-    const {
-      code,
-      stdout: printed,
-      stderr,
-    } = await run(process.execPath, args, { cwd: PACKAGE_DIR, limitMs: LIMIT_MS });
-    expect(code, stderr).toBe(0);
-    const lines = printed.trimEnd().split("\n");
-    const figures = JSON.parse(lines.at(-1) ?? "") as Record<string, number | string | boolean>;
-    expect(Object.keys(figures)).toEqual([
-      "host",
-      "windows",
-      "requests",
-      "summary_calls",
-      "items_checked",
-      "items_identical",
-      "tokens_before",
-      "tokens_after",
-      "reminders",
-      "fences",
-      "blocked_calls",
-      "checkpoints",
-      "agents",
-      "child_read_parent_note",
-      "parent_read_child_history",
-    ]);
-    expect(figures).toMatchObject({ host: currentHostName(), windows: 5, summary_calls: 0 });
-    expect(figures).toMatchObject({ reminders: 2, fences: 2, blocked_calls: 1, checkpoints: 2 });
-    expect(figures).toMatchObject({ agents: 2, child_read_parent_note: true, parent_read_child_history: true });
-    expect(figures.items_identical).toBe(figures.items_checked);
-    expect(figures.items_checked).toBeGreaterThan(1_100);
-    expect(figures.tokens_before).toBeGreaterThan(80_000);
-    expect(figures.tokens_after).toBeLessThan(6_000);
-    expect(printed).toContain("四捨五入-🧾-4711");
-  });
+  it(
+    "goes through five windows without a summary, shows a second agent, and reads every item back",
+    async () => {
+      const args = [START, "--host", currentHostName(), "--json"];
+      const {
+        code,
+        stdout: printed,
+        stderr,
+      } = await run(process.execPath, args, { cwd: PACKAGE_DIR, limitMs: LIMIT_MS });
+      expect(code, stderr).toBe(0);
+      const lines = printed.trimEnd().split("\n");
+      const figures = JSON.parse(lines.at(-1) ?? "") as Record<string, number | string | boolean>;
+      expect(Object.keys(figures)).toEqual([
+        "host",
+        "windows",
+        "requests",
+        "summary_calls",
+        "items_checked",
+        "items_identical",
+        "tokens_before",
+        "tokens_after",
+        "reminders",
+        "fences",
+        "blocked_calls",
+        "checkpoints",
+        "agents",
+        "child_read_parent_note",
+        "parent_read_child_history",
+      ]);
+      expect(figures).toMatchObject({ host: currentHostName(), windows: 5, summary_calls: 0 });
+      expect(figures).toMatchObject({ reminders: 2, fences: 2, blocked_calls: 1, checkpoints: 2 });
+      expect(figures).toMatchObject({ agents: 2, child_read_parent_note: true, parent_read_child_history: true });
+      expect(figures.items_identical).toBe(figures.items_checked);
+      expect(figures.items_checked).toBeGreaterThan(1_100);
+      expect(figures.tokens_before).toBeGreaterThan(80_000);
+      expect(figures.tokens_after).toBeLessThan(6_000);
+      expect(printed).toContain("四捨五入-🧾-4711");
+    },
+    LIMIT_MS + 10_000,
+  );
 
   it("would count the calls that Pi's own compaction makes for its summaries", async () => {
     const long = "A long answer about invoices. ".repeat(400);
