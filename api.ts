@@ -4,4 +4,6 @@ export { createTokenBudgetExtension, type TokenBudgetExtension, type TokenBudget
 export { type AgentInfo, type FindTaskOptions, getTokenBudgetTask, type TokenBudgetTask } from "./src/launcher.ts";
 export type { Category } from "./src/task/category.ts";
 export type { TaskContext, TaskMembership } from "./src/task/context.ts";
+export type { TodoItem, TodoStatus } from "./src/todo/list.ts";
+export { type PlanEntry, todosToPlan } from "./src/todo/plan.ts";
 export { TOOL_NAMES, type ToolName } from "./src/tools/specs.ts";

@@ -2,6 +2,8 @@
 // ten long, most of them plain ASCII), as fresh strings. The same every time.
 import { type Chance, chance } from "../fixtures/story/random.ts";
 import type { EntrySource, LogEntry } from "../src/host/entries.ts";
+import type { TodoItem } from "../src/todo/list.ts";
+import { TODO_ENTRY } from "../src/todo/replay.ts";
 
 const SEED = 2_024;
 const START_MS = Date.UTC(2024, 0, 8);
@@ -111,15 +113,24 @@ export class GeneratedLog implements EntrySource {
     this.#add({ role: "toolResult", toolCallId: call.id, toolName: "edit", content, timestamp });
   }
 
+  /** A write of the todo list, as its entry. */
+  todos(todos: readonly TodoItem[]): void {
+    this.#append({ type: "custom", customType: TODO_ENTRY, data: { todos } }, START_MS + this.entries.length * 1_000);
+  }
+
   #add(message: Readonly<Record<string, unknown>> & { readonly timestamp: number }): void {
+    this.#append({ type: "message", message }, message.timestamp);
+  }
+
+  #append(fields: Readonly<Record<string, unknown>>, time: number): void {
     // As random as Pi's own, and no two alike.
     const id = Math.imul(this.entries.length + 1, 0x9e3779b1)
       .toString(16)
       .replace("-", "f")
       .padStart(8, "0")
       .slice(-8);
-    const timestamp = new Date(message.timestamp).toISOString();
-    const entry = { type: "message", id, parentId: this.#leaf, timestamp, message } as unknown as LogEntry;
+    const timestamp = new Date(time).toISOString();
+    const entry = { ...fields, id, parentId: this.#leaf, timestamp } as unknown as LogEntry;
     this.entries.push(entry);
     this.#byId.set(id, entry);
     this.#leaf = id;

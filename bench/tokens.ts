@@ -2,6 +2,7 @@
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { BranchIndex } from "../src/log/branch.ts";
 import { GUIDANCE } from "../src/prompts.ts";
+import { TODOS_MAX, type TodoStatus } from "../src/todo/list.ts";
 import { toolSchema } from "../src/tools/define.ts";
 import { TOOL_NAMES, TOOL_SPECS } from "../src/tools/specs.ts";
 import { CHILDREN_MAX, type NoteRow, nextBootstrap, REQUEST_INDEX_MAX } from "../src/window/bootstrap.ts";
@@ -50,13 +51,20 @@ const CHINESE =
   "请看一下第三季度的总额为什么与总账不一致：我觉得在导入和报告之间的某个地方进行了两次四舍五入，请先写一个测试，再修改代码，然后告诉我改了哪些文件。";
 const LATEST_REQUEST_CHARS = 2_000;
 const NOTES = 40;
+const TODO =
+  "Write a test for the rounding of quarterly totals between the import and the report, with amounts in three currencies";
 
 function padded(beginning: string, end: string, length: number): string {
   const middle = "rounding-of-quarterly-totals-and-reports-";
   return `${beginning}${middle.repeat(9).slice(0, Math.max(0, length - beginning.length - end.length))}${end}`;
 }
 
-/** Every index at its bounds: more requests than are listed, the longest latest one, long paths, more notes than fit. */
+function todoStatus(at: number): TodoStatus {
+  if (at === 20) return "in_progress";
+  return at < 20 ? "completed" : "pending";
+}
+
+/** Every index at its bounds: more requests than are listed, the longest latest one, long paths, more todo items and notes than fit. */
 export function fullBootstrap(request: string = ENGLISH): string {
   const log = new GeneratedLog(0);
   for (let i = 0; i < REQUEST_INDEX_MAX + 15; i++) {
@@ -64,6 +72,7 @@ export function fullBootstrap(request: string = ENGLISH): string {
     log.edit(padded(`src/invoices/module-${i % 7}/`, ".js", 120));
     log.say("assistant", `Done with ${i + 1}.`);
   }
+  log.todos(Array.from({ length: TODOS_MAX }, (_, i) => ({ content: `${i + 1}. ${TODO}`, status: todoStatus(i) })));
   log.say("user", request.repeat(40).slice(0, LATEST_REQUEST_CHARS));
   const branch = new BranchIndex();
   branch.catchUp(log);

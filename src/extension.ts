@@ -6,6 +6,7 @@ import type { IsOverflow } from "./host/overflow.ts";
 import { ownPackage } from "./subagents/packages.ts";
 import { parseMembership, type TaskMembership } from "./task/context.ts";
 import { Joining } from "./task/joining.ts";
+import { SessionTodos } from "./ui/todo.ts";
 import { wireBoundary } from "./wire/boundary.ts";
 import { wireCompactions } from "./wire/compactions.ts";
 import { CurrentSession, type Wiring } from "./wire/current.ts";
@@ -67,7 +68,8 @@ function standDown(api: HostApi, { handover }: StandingDown): void {
 
 function wire(host: Host, claim: SessionOwner, wiring: Wiring): void {
   const session = new CurrentSession(host, wiring);
-  registerTools(host, session);
+  const todos = new SessionTodos(host, session);
+  registerTools(host, session, todos.tools);
   wireSession(host, session, claim);
   wireLauncher(host, session);
   wireJournal(host, session);
@@ -75,6 +77,7 @@ function wire(host: Host, claim: SessionOwner, wiring: Wiring): void {
   wireLoop(host, session);
   wireCompactions(host, session);
   wireBoundary(host, session);
+  todos.follow();
 }
 
 function wireSession(host: Host, session: CurrentSession, claim: SessionOwner): void {

@@ -128,6 +128,7 @@ export interface BootstrapFacts extends Identity {
   readonly afterOverflow: boolean;
   readonly requests: string;
   readonly editedFiles: string;
+  readonly todos: string;
   readonly notes: string;
   /** Empty when no child is running. */
   readonly children: string;
@@ -151,6 +152,7 @@ Resume only unfinished work. If nothing is left to do, say so briefly and wait f
     ...(siblings === "" ? [] : [`Results of the calls just before this change, in ${previousWindowId}: ${siblings}.`]),
     facts.requests,
     ...(facts.editedFiles === "" ? [] : [facts.editedFiles]),
+    ...(facts.todos === "" ? [] : [facts.todos]),
     facts.notes,
     ...(facts.children === "" ? [] : [facts.children]),
   ].join("\n\n");
@@ -172,4 +174,28 @@ export function notesIndexHeading(agent: string): string {
 
 export function notesIndexOmitted(count: number): string {
   return `${count} more: notes_list_files_by_prefix.`;
+}
+
+export const TODOS_EMPTY = "The todo list is empty.";
+export const TODOS_CLEARED_NOTICE =
+  "The user cleared your todo list: its items are no longer wanted. List only work that is still wanted.";
+
+export function todoCountsText(total: number, completed: number, active: number): string {
+  return `${total} items: ${completed} completed, ${active} in progress, ${total - completed - active} pending.`;
+}
+
+/** Unfinished items that a write leaves out; `more` are not named. */
+export function droppedTodosText(named: readonly string[], more: number): string {
+  const rest = more === 0 ? "" : ` and ${more} more`;
+  return `Dropped unfinished: ${named.join(", ")}${rest}. If that was not meant, send the list again with them.`;
+}
+
+export function openTodosText(lines: readonly string[], more: number, completed: number): string {
+  const counts = [...(more === 0 ? [] : [`${more} more open`]), ...(completed === 0 ? [] : [`${completed} completed`])];
+  const rest = `(${counts.join(", ")}: history_list_items {"tool_name":"todo_write","recent_first":true,"limit":2})`;
+  return [
+    "Your open todo items (todo_write replaces the whole list):",
+    ...lines,
+    ...(counts.length === 0 ? [] : [rest]),
+  ].join("\n");
 }

@@ -18,13 +18,15 @@ function bounds(param: ParamSpec): string {
   return parts.join(", ");
 }
 
-function parameters(params: ToolSpec["params"]): string {
-  const rows = Object.entries(params).map(([name, param]) => [
-    `\`${name}\``,
-    type(param),
-    bounds(param),
-    param.description ?? "",
+function rowsOf(params: ToolSpec["params"], prefix = ""): readonly string[][] {
+  return Object.entries(params).flatMap(([name, param]) => [
+    [`\`${prefix}${name}\``, type(param), bounds(param), param.description ?? ""],
+    ...rowsOf(param.items ?? {}, `${prefix}${name}[].`),
   ]);
+}
+
+function parameters(params: ToolSpec["params"]): string {
+  const rows = rowsOf(params);
   return rows.length === 0 ? "No parameters." : table([["parameter", "type", "bounds", ""], ...rows]);
 }
 
@@ -49,6 +51,7 @@ const GROUPS: readonly (readonly [prefix: string, what: string])[] = [
   ["history_", "every message, tool call and result of every window, read-only, byte for byte"],
   ["get_context_remaining", "how full this window is"],
   ["new_context", "opens the next window, without a summary"],
+  ["todo_write", "the todo list that you see above the editor"],
 ];
 
 export function toolsTable(): string {

@@ -1,6 +1,7 @@
 // The part of Pi's extension interface that this package uses, as a structural type that fits every supported host.
 // Public interface only; fields that not every host has are optional, and only this folder looks at them.
 import type { ImageBlock, LogEntry, LogMessage, TextBlock } from "./entries.ts";
+import type { WidgetFactory } from "./ui.ts";
 
 export interface HostModel {
   readonly provider: string;
@@ -33,6 +34,7 @@ export interface HostContext {
   readonly sessionManager: HostSessionManager;
   readonly ui: {
     notify(message: string, type?: "info" | "warning" | "error"): void;
+    setWidget(key: string, content: WidgetFactory | undefined): void;
   };
   /** Of the run that is going on. */
   readonly signal: AbortSignal | undefined;

@@ -1,6 +1,6 @@
 // The seam: one typed surface over every supported Pi. Nothing outside this folder knows which host it runs on.
 // A handler of ours that fails is shown once and steps aside; Pi never stops because of it.
-import { messageOf } from "../errors.ts";
+import { messageOf, TokenBudgetError } from "../errors.ts";
 import type {
   CompactionAnswer,
   HostApi,
@@ -11,6 +11,7 @@ import type {
   HostHandler,
   HostMessage,
   HostToolInfo,
+  HostToolResult,
 } from "./api.ts";
 import { type CompactionReason, compactionReason } from "./compaction.ts";
 import { blocksOf, type EntrySource, isImageBlock, isTextBlock, type LogMessage } from "./entries.ts";
@@ -229,13 +230,15 @@ export class Host {
         toolCallId: string,
         params: unknown,
         signal: AbortSignal | undefined,
-      ) => ReturnType<T["execute"]>;
+      ) => Promise<HostToolResult>;
     },
     beforeEach: (ctx: HostContext) => void,
   ): void {
     this.#api.registerTool({
       ...tool,
-      execute: (toolCallId, params, signal, _onUpdate, ctx) => {
+      execute: async (toolCallId, params, signal, _onUpdate, ctx: HostContext | undefined) => {
+        if (!ctx?.sessionManager)
+          throw new TokenBudgetError("refused", `${tool.name}: refused, because no agent session made this call.`);
         beforeEach(ctx);
         return tool.execute(toolCallId, params, signal);
       },

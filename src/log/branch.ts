@@ -43,6 +43,15 @@ export interface PlacedMark {
   readonly rowsBefore: number;
 }
 
+/** A data entry in its place on the branch. */
+export interface PlacedCustom {
+  readonly entry: LogEntry;
+  /** Number of its window. */
+  readonly window: number;
+  /** Number of messages of the user before it. */
+  readonly userMessages: number;
+}
+
 /** What a catch-up did: nothing, added rows at the end, or threw rows away and read another branch. */
 export type CatchUp = "same" | "grown" | "rebuilt";
 
@@ -63,7 +72,7 @@ export class BranchIndex {
   #rowOfId = new Map<string, number>();
   #windows: WindowRecord[] = [];
   #callNames = new Map<string, string>();
-  #lastCustom = new Map<string, LogEntry>();
+  #lastCustom = new Map<string, PlacedCustom>();
   #lastCompaction: CompactionMark | undefined;
   #requestMarks: PlacedMark[] = [];
   /** The calls of the newest assistant message: the batch that an opener among their results closes. */
@@ -115,7 +124,7 @@ export class BranchIndex {
   }
 
   /** The latest data entry of a custom type on this branch. */
-  lastCustom(customType: string): LogEntry | undefined {
+  lastCustom(customType: string): PlacedCustom | undefined {
     return this.#lastCustom.get(customType);
   }
 
@@ -182,7 +191,10 @@ export class BranchIndex {
   #append(entry: LogEntry): void {
     this.#positions.set(entry.id, this.#path.length);
     this.#path.push(entry);
-    if (entry.type === "custom" && entry.customType !== undefined) this.#lastCustom.set(entry.customType, entry);
+    if (entry.type === "custom" && entry.customType !== undefined) {
+      const placed = { entry, window: this.current.number, userMessages: this.#userMessages };
+      this.#lastCustom.set(entry.customType, placed);
+    }
     const mark = requestMarkOf(entry);
     if (mark) this.#requestMarks.push({ mark, rowsBefore: this.#rows.length });
     if (entry.type === "compaction") {

@@ -62,6 +62,14 @@ export function oneLine(text: string): string {
   return text.replace(/\s+/g, " ").trim();
 }
 
+/** Characters that a terminal obeys or that are not seen: controls, marks of direction, zero-width spaces. */
+const UNSEEN = /[\p{Cc}\u061c\u00ad\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/gu;
+
+/** `text` on one line that is safe to show: no control character reaches a terminal, and none changes the direction. */
+export function plainLine(text: string): string {
+  return oneLine(oneLine(text).replace(UNSEEN, "")).toWellFormed();
+}
+
 /** A text with its code-point coordinates; converting an offset costs at most one checkpoint's scan. */
 export class CodePointText {
   readonly text: string;

@@ -40,26 +40,48 @@ export interface HostTool {
   ) => Promise<{ content: (TextBlock | ImageBlock)[]; details: Record<string, unknown>; terminate?: true }>;
 }
 
+function objectSchema(fields: ToolSpec["params"]): TSchema {
+  const properties = Object.fromEntries(Object.entries(fields).map(([name, param]) => [name, paramSchema(param)]));
+  return Type.Object(properties, { additionalProperties: false });
+}
+
+function plainSchema(param: ParamSpec, options: Record<string, unknown>): TSchema {
+  switch (param.type) {
+    case "string":
+      return Type.String(options);
+    case "integer":
+      return Type.Integer(options);
+    case "boolean":
+      return Type.Boolean(options);
+    case "array":
+      return Type.Array(objectSchema(param.items ?? {}), options);
+  }
+}
+
 function paramSchema(param: ParamSpec): TSchema {
   const options: Record<string, unknown> = {};
   if (param.description !== undefined) options.description = param.description;
   if (param.enum !== undefined) options.enum = [...param.enum];
   if (param.minimum !== undefined) options.minimum = param.minimum;
-  const plain = { string: Type.String, integer: Type.Integer, boolean: Type.Boolean }[param.type](options);
+  const plain = plainSchema(param, options);
   // Null first: 0.73.1 coerces a null to "" or 0 otherwise.
   const schema = param.nullable ? Type.Union([Type.Null(), plain]) : plain;
   return param.required ? schema : Type.Optional(schema);
 }
 
 export function toolSchema(spec: ToolSpec): TSchema {
-  const properties = Object.fromEntries(Object.entries(spec.params).map(([name, param]) => [name, paramSchema(param)]));
-  return Type.Object(properties, { additionalProperties: false });
+  return objectSchema(spec.params);
 }
 
 function ruleOf(param: ParamSpec): string {
   const kind = param.enum
     ? `one of ${param.enum.map((value) => `"${value}"`).join(", ")}`
-    : { string: "a string", integer: "a whole number", boolean: "true or false" }[param.type];
+    : {
+        string: "a string",
+        integer: "a whole number",
+        boolean: "true or false",
+        array: `an array of objects with ${Object.keys(param.items ?? {}).join(" and ")}`,
+      }[param.type];
   const minimum = param.minimum === undefined ? "" : ` of at least ${param.minimum}`;
   return `${kind}${minimum}${param.nullable ? ", or null" : ""}`;
 }
@@ -72,12 +94,62 @@ function fits(value: unknown, param: ParamSpec): boolean {
       return Number.isSafeInteger(value) && (param.minimum === undefined || (value as number) >= param.minimum);
     case "boolean":
       return typeof value === "boolean";
+    case "array":
+      return Array.isArray(value);
   }
 }
 
-function fieldList(spec: ToolSpec): string {
-  const names = Object.keys(spec.params);
-  return names.length === 0 ? "it takes no parameters" : `its parameters are ${names.join(", ")}`;
+/** Where fields are checked, as an error says it: a tool's parameters, or an object in one of them. */
+interface Place {
+  readonly tool: string;
+  /** Before a field's name: empty for a parameter, `todos[2].` inside an array. */
+  readonly prefix: string;
+  readonly fields: ToolSpec["params"];
+}
+
+function fieldList({ prefix, fields }: Place): string {
+  const names = Object.keys(fields);
+  if (names.length === 0) return "it takes no parameters";
+  return `${prefix === "" ? "its parameters" : "an item's fields"} are ${names.join(", ")}`;
+}
+
+function checkedValue(value: unknown, param: ParamSpec, place: Place, field: string): unknown {
+  const { tool, prefix } = place;
+  const name = `${prefix}${field}`;
+  if (!fits(value, param))
+    throw new TokenBudgetError(
+      "invalid_argument",
+      `${tool}: ${name} is ${shownValue(value)}; it must be ${ruleOf(param)}.`,
+    );
+  const { items } = param;
+  if (!items || !Array.isArray(value)) return value;
+  return value.map((item: unknown, at) => {
+    if (typeof item !== "object" || item === null || Array.isArray(item))
+      throw new TokenBudgetError(
+        "invalid_argument",
+        `${tool}: ${name}[${at}] is ${shownValue(item)}; it must be an object with ${Object.keys(items).join(" and ")}.`,
+      );
+    return checkedFields(item, { tool, prefix: `${name}[${at}].`, fields: items });
+  });
+}
+
+function checkedFields(given: object, place: Place): Record<string, unknown> {
+  const { tool, prefix, fields } = place;
+  const checked: Record<string, unknown> = {};
+  for (const [field, value] of Object.entries(given)) {
+    const param = Object.hasOwn(fields, field) ? fields[field] : undefined;
+    if (!param)
+      throw new TokenBudgetError(
+        "unknown_field",
+        `${tool}: unknown parameter "${prefix}${shownValue(field).slice(1, -1)}"; ${fieldList(place)}.`,
+      );
+    if (value === undefined || (value === null && param.nullable)) continue;
+    checked[field] = checkedValue(value, param, place, field);
+  }
+  for (const [field, param] of Object.entries(fields))
+    if (param.required && !Object.hasOwn(checked, field))
+      throw new TokenBudgetError("missing_field", `${tool}: ${prefix}${field} is missing; ${fieldList(place)}.`);
+  return checked;
 }
 
 /**
@@ -85,33 +157,14 @@ function fieldList(spec: ToolSpec): string {
  * dropped. Throws a TokenBudgetError that names the field, the value, the rule and the fields that exist.
  */
 export function validateArguments<N extends ToolName>(name: N, raw: unknown): ParamsOf<N> {
-  const spec: ToolSpec = TOOL_SPECS[name];
+  const place = { tool: name, prefix: "", fields: TOOL_SPECS[name].params };
   const given = raw === undefined || raw === null ? {} : raw;
   if (typeof given !== "object" || Array.isArray(given))
     throw new TokenBudgetError(
       "invalid_argument",
-      `${name}: the arguments are ${shownValue(raw)}, not an object; ${fieldList(spec)}.`,
+      `${name}: the arguments are ${shownValue(raw)}, not an object; ${fieldList(place)}.`,
     );
-  const checked: Record<string, unknown> = {};
-  for (const [field, value] of Object.entries(given)) {
-    const param = Object.hasOwn(spec.params, field) ? spec.params[field] : undefined;
-    if (!param)
-      throw new TokenBudgetError(
-        "unknown_field",
-        `${name}: unknown parameter "${shownValue(field).slice(1, -1)}"; ${fieldList(spec)}.`,
-      );
-    if (value === undefined || (value === null && param.nullable)) continue;
-    if (!fits(value, param))
-      throw new TokenBudgetError(
-        "invalid_argument",
-        `${name}: ${field} is ${shownValue(value)}; it must be ${ruleOf(param)}.`,
-      );
-    checked[field] = value;
-  }
-  for (const [field, param] of Object.entries(spec.params))
-    if (param.required && !Object.hasOwn(checked, field))
-      throw new TokenBudgetError("missing_field", `${name}: ${field} is missing; ${fieldList(spec)}.`);
-  return checked as ParamsOf<N>;
+  return checkedFields(given, place) as ParamsOf<N>;
 }
 
 /** A limit as it is used: the default when omitted, the maximum when above it. */

@@ -1,8 +1,11 @@
 // The one table of tool facts: names, parameters, bounds, descriptions. Schemas, validation, registration, limits and
 // the frozen fixture are all derived from it. Every word of a description is paid for on every request.
+import { TODO_STATUSES } from "../todo/list.ts";
 
 export interface ParamSpec {
-  readonly type: "string" | "integer" | "boolean";
+  readonly type: "string" | "integer" | "boolean" | "array";
+  /** The fields of each object in an array. */
+  readonly items?: Readonly<Record<string, ParamSpec>>;
   readonly required: boolean;
   /** `null` is accepted and means "omitted". */
   readonly nullable: boolean;
@@ -16,8 +19,8 @@ export interface ParamSpec {
 }
 
 export interface ToolSpec {
-  /** The reference's name for the same tool. */
-  readonly reference: string;
+  /** The reference's name for the same tool; null when it has none. */
+  readonly reference: string | null;
   /** A person's name for it. */
   readonly label: string;
   readonly executionMode: "parallel" | "sequential";
@@ -165,6 +168,25 @@ export const TOOL_SPECS = {
       "Open a fresh context window without a summary. Save a checkpoint note first; after this only notes and history remain.",
     params: {},
   },
+  todo_write: {
+    reference: null,
+    label: "Todo list",
+    executionMode: "sequential",
+    description:
+      "Keep the todo list of a task of several steps; the user watches it. Send the whole current list each time: it " +
+      "replaces the old one, [] clears it. Keep exactly one item in_progress while work remains, and complete an item as " +
+      "soon as it is done.",
+    params: {
+      todos: {
+        type: "array",
+        ...required,
+        items: {
+          content: { type: "string", ...required },
+          status: { type: "string", ...required, enum: TODO_STATUSES },
+        },
+      },
+    },
+  },
 } as const satisfies Record<string, ToolSpec>;
 
 export type ToolName = keyof typeof TOOL_SPECS;
@@ -172,13 +194,16 @@ export type ToolName = keyof typeof TOOL_SPECS;
 /** The names of all registered tools, in table order: what launchers put on a tool whitelist. */
 export const TOOL_NAMES = Object.keys(TOOL_SPECS) as readonly ToolName[];
 
-type ValueOf<P extends ParamSpec> = P["enum"] extends readonly (infer E)[]
-  ? E
-  : P["type"] extends "integer"
-    ? number
-    : P["type"] extends "boolean"
-      ? boolean
-      : string;
+type ValueOf<P extends ParamSpec> =
+  P["items"] extends Readonly<Record<string, ParamSpec>>
+    ? readonly { readonly [K in keyof P["items"]]: ValueOf<P["items"][K]> }[]
+    : P["enum"] extends readonly (infer E)[]
+      ? E
+      : P["type"] extends "integer"
+        ? number
+        : P["type"] extends "boolean"
+          ? boolean
+          : string;
 
 type ParamsTable<N extends ToolName> = (typeof TOOL_SPECS)[N]["params"];
 

@@ -13,6 +13,8 @@ import {
   notesIndexOmitted,
 } from "../prompts.ts";
 import { countCodePoints, headOf, oneLine, shorten, tailOf, utf8Bytes } from "../storage/text.ts";
+import { todoState } from "../todo/replay.ts";
+import { openTodos } from "../todo/text.ts";
 import { CODE_UNITS_PER_TOKEN } from "./usage.ts";
 
 export const REQUEST_INDEX_MAX = 25;
@@ -139,12 +141,12 @@ export function editedFilesIndex(branch: BranchIndex): string {
   return ["Files changed last, newest first (path — id of the change — window):", ...lines].join("\n");
 }
 
-export function notesIndex(agent: string, notes: NotesIndex): string {
+export function notesIndex(agent: string, notes: NotesIndex, maxCodePoints = NOTES_INDEX_MAX_CODE_POINTS): string {
   if (notes === undefined) return NOTES_INDEX_UNREADABLE;
   const heading = notesIndexHeading(agent);
   if (notes.total === 0) return `${heading}\n${NOTES_INDEX_NONE}`;
   const lines: string[] = [];
-  let left = NOTES_INDEX_MAX_CODE_POINTS - countCodePoints(heading) - 80;
+  let left = maxCodePoints - countCodePoints(heading) - 80;
   for (const { path, bytes, updated_at } of notes.rows.slice(0, NOTES_INDEX_MAX_FILES)) {
     const line = JSON.stringify({ path, bytes, updated_at });
     left -= countCodePoints(line) + 1;
@@ -214,6 +216,7 @@ function latestRequestMax(branch: BranchIndex, overflowOf: number | undefined): 
 
 /** The bootstrap of the window that opens next on this branch. */
 export function nextBootstrap(branch: BranchIndex, { identity, notes, children, overflowOf }: NextWindow): string {
+  const todos = openTodos(todoState(branch, identity.agent), branch.current.number);
   return bootstrapText({
     ...identity,
     firstWindowId: "w1",
@@ -222,7 +225,9 @@ export function nextBootstrap(branch: BranchIndex, { identity, notes, children, 
     siblingResults: siblingResults(branch),
     requests: requestIndex(branch, latestRequestMax(branch, overflowOf)),
     editedFiles: editedFilesIndex(branch),
-    notes: notesIndex(identity.agent, notes),
+    todos,
+    // Open items take their room from the list of notes, so that a full bootstrap stays as large as it was.
+    notes: notesIndex(identity.agent, notes, NOTES_INDEX_MAX_CODE_POINTS - countCodePoints(todos)),
     children: childrenIndex(children),
   });
 }

@@ -5,9 +5,11 @@ import { defineTool, type ToolTable } from "../tools/define.ts";
 import { historyTools } from "../tools/history.ts";
 import { notesTools } from "../tools/notes.ts";
 import { TOOL_NAMES, type ToolName } from "../tools/specs.ts";
+import type { TodoTools } from "../tools/todo.ts";
+import { toolRenderer } from "../ui/renderers.ts";
 import type { CurrentSession } from "./current.ts";
 
-export function registerTools(host: Host, session: CurrentSession): void {
+export function registerTools(host: Host, session: CurrentSession, todos: TodoTools): void {
   const table: ToolTable = {
     ...historyTools({
       sourceOf: (agentName) => session.running.access.historyOf(agentName),
@@ -22,8 +24,9 @@ export function registerTools(host: Host, session: CurrentSession): void {
       onSaved: (toolCallId, path, readsBack) => session.running.windows.noteSaved(toolCallId, path, readsBack),
     }),
     ...contextTools(() => session.running.contextToolParts()),
+    ...todos,
   };
   const register = <N extends ToolName>(name: N) =>
-    host.registerTool(defineTool(name, table[name]), (ctx) => void session.of(ctx));
+    host.registerTool({ ...defineTool(name, table[name]), ...toolRenderer(name) }, (ctx) => void session.of(ctx));
   for (const name of TOOL_NAMES) register(name);
 }

@@ -1,0 +1,144 @@
+// The todo list in a live session: writes it to the log, draws it, tells other extensions, and offers /todos. What the list
+// is stands on the log alone; what is kept here is only what was drawn last and whether a run goes on.
+import type { HostCommand, HostContext } from "../host/api.ts";
+import { type Host, notify } from "../host/host.ts";
+import { setWidget } from "../host/widget.ts";
+import type { BranchIndex } from "../log/branch.ts";
+import { copyOf, type TodoItem } from "../todo/list.ts";
+import { clearedEntry, TODO_ENTRY, type TodoEntry, type TodoState, todoEntry, todoState } from "../todo/replay.ts";
+import { type TodoTools, todoTools } from "../tools/todo.ts";
+import { type Activity, wholeList, widgetLines } from "./todo-lines.ts";
+
+/** Tells `{ sessionId, agent, todos }` after each change and once after each rebuild. */
+export const TODO_CHANNEL = "pi-token-budget:todo";
+
+/** The key of the widget. */
+export const TODO_WIDGET = "pi-token-budget:todo";
+
+/** The part of a session that its list needs. */
+export interface TodoOwner {
+  readonly sessionId: string;
+  readonly agent: string;
+  readonly windows: { readonly branch: BranchIndex };
+  context(): HostContext;
+  settings(): { readonly maxToolOutputChars: number };
+}
+
+export interface TodoSessions {
+  of(ctx: HostContext): TodoOwner;
+  readonly running: TodoOwner;
+}
+
+export class SessionTodos {
+  readonly tools: TodoTools;
+  readonly #host: Host;
+  readonly #sessions: TodoSessions;
+  #inRun = false;
+  /** What the widget was made from; undefined when there is none. */
+  #drawn: string | undefined;
+
+  constructor(host: Host, sessions: TodoSessions) {
+    this.#host = host;
+    this.#sessions = sessions;
+    this.tools = todoTools({
+      state: () => this.#state(sessions.running),
+      write: (todos) => {
+        const owner = sessions.running;
+        this.#write(owner, todoEntry(todos, owner.agent));
+      },
+      limits: () => sessions.running.settings(),
+    });
+  }
+
+  /** Follows the session: to be called after the handlers that keep its parts. */
+  follow(): void {
+    const rebuilt = (_event: object, ctx: HostContext): undefined => {
+      const owner = this.#sessions.of(ctx);
+      this.#publish(owner);
+      this.#draw(owner);
+      return undefined;
+    };
+    const run = (isGoingOn: boolean) => {
+      return (_event: object, ctx: HostContext): undefined => {
+        this.#inRun = isGoingOn;
+        this.#draw(this.#sessions.of(ctx));
+        return undefined;
+      };
+    };
+    this.#host.on("session_start", (event, ctx) => {
+      // The host has taken all widgets away.
+      this.#drawn = undefined;
+      this.#inRun = false;
+      return rebuilt(event, ctx);
+    });
+    this.#host.on("session_tree", rebuilt);
+    this.#host.on("agent_start", run(true));
+    // A request: the user's message that folds a finished list is on the branch now.
+    this.#host.on("context", run(true));
+    this.#host.on("agent_end", run(false));
+    this.#host.on("session_compact", run(false));
+    this.#host.registerCommand("todos", this.#command());
+  }
+
+  #state({ windows, agent }: TodoOwner): TodoState {
+    return todoState(windows.branch, agent);
+  }
+
+  #write(owner: TodoOwner, entry: TodoEntry): void {
+    this.#host.mark(TODO_ENTRY, entry);
+    this.#publish(owner);
+    this.#draw(owner);
+  }
+
+  #publish(owner: TodoOwner): void {
+    const { sessionId, agent } = owner;
+    this.#host.events.emit(TODO_CHANNEL, { sessionId, agent, todos: copyOf(this.#state(owner).todos) });
+  }
+
+  /** Nobody runs what is active when no run goes on, whatever the last write said. */
+  #activity(ctx: HostContext): Activity {
+    try {
+      return this.#inRun && !ctx.isIdle() ? "running" : "idle";
+    } catch {
+      // The session is gone.
+      return "idle";
+    }
+  }
+
+  #draw(owner: TodoOwner): void {
+    const { todos, isFolded } = this.#state(owner);
+    const shown = isFolded ? [] : todos;
+    const ctx = owner.context();
+    const next = shown.length === 0 ? undefined : JSON.stringify([this.#inRun, shown]);
+    if (next === this.#drawn) return;
+    this.#drawn = next;
+    setWidget(ctx, TODO_WIDGET, next === undefined ? undefined : (_tui, theme) => this.#widget(shown, ctx, theme));
+  }
+
+  #widget(todos: readonly TodoItem[], ctx: HostContext, theme: Parameters<typeof widgetLines>[2]) {
+    return {
+      render: (width: number) => widgetLines(todos, this.#activity(ctx), theme, width),
+      invalidate: () => undefined,
+    };
+  }
+
+  #command(): HostCommand {
+    return {
+      description: "The whole todo list; `clear` empties it",
+      getArgumentCompletions: (prefix) => ("clear".startsWith(prefix) ? [{ value: "clear", label: "clear" }] : null),
+      handler: async (args, ctx) => notify(ctx, this.#answer(args.trim(), ctx), "info"),
+    };
+  }
+
+  #answer(argument: string, ctx: HostContext): string {
+    const owner = this.#sessions.of(ctx);
+    const { todos } = this.#state(owner);
+    if (argument === "") return wholeList(todos, this.#activity(ctx));
+    if (argument !== "clear") return USAGE;
+    if (todos.length === 0) return wholeList(todos, "idle");
+    this.#write(owner, clearedEntry(owner.agent));
+    return "The todo list is cleared; the model is told so once.";
+  }
+}
+
+const USAGE = "usage: /todos shows the whole todo list; /todos clear empties it.";
