@@ -16,6 +16,7 @@ describe("what the model pays", () => {
     expect(bootstrap.match(/— w1 \(answered\) —/g)).toHaveLength(REQUEST_INDEX_MAX - 1);
     expect(bootstrap).toContain("more: notes_list_files_by_prefix");
     expect(bootstrap).toContain("Files changed last");
+    expect(bootstrap).toContain("168 more open");
     expect(costs.full_bootstrap).toBe(tokensIn(bootstrap));
     expect(costs.full_bootstrap).toBeLessThanOrEqual(TOKEN_GOALS.full_bootstrap);
   });

@@ -42,6 +42,11 @@ const CASES: readonly Case[] = [
   ["history_search_contents", { query: { text: "x" } }, ['query is {"text":"x"}; it must be a string']],
   ["notes_read_file", { path: "a.md", start_line: 1.5 }, ["start_line is 1.5"]],
   ["notes_list_files_by_prefix", { file_order: "up" }, ['file_order is "up"; it must be one of']],
+  ["todo_write", { todos: "[]" }, ['todos is "[]"; it must be an array']],
+  ["todo_write", { todos: [{ content: 5, status: "pending" }] }, ["todos[0].content is 5; it must be a string"]],
+  ["todo_write", { todos: { content: "a", status: "pending" } }, ["todos is {", "it must be an array"]],
+  ["todo_write", { todos: [null] }, ["todos[0] is null; it must be an object"]],
+  ["todo_write", {}, ["todo_write: todos is missing"]],
   // nulls where none may be
   ["notes_write_file", { path: null, text: "x" }, ["path is null; it must be a string"]],
   ["notes_write_file", { path: "a.md", text: null }, ["text is null; it must be a string"]],

@@ -14,6 +14,18 @@
 // 18–22, 24 and 26, what a new window knows           reports-recovery.test.ts
 // 23 an exception in our compaction hook              reports-compact.test.ts
 // 25 an abort at any moment of a change               reports-abort.test.ts
+//
+// And the todo list (27–34 and 36), which todo.test.ts tests unless something else is named:
+//
+// 27 the list after a change, resume, reload, fork    "comes through a window change …", "is rebuilt on …", "of two in one batch …"
+// 28 open items are seen once after a change          "comes through a window change …"
+// 29 dropped unfinished items are named               "of two in one batch …"
+// 30 duplicates, and any valid list after anything    "that is refused changes nothing …", todo/list.test.ts "whatever came before it"
+// 31 nothing runs that nobody runs                    "shows its active item as running only …", terminal.test.ts
+// 32 a person's clearing is told once                 "clears the list; the model is told once …"
+// 33 no nagging                                       "is one data entry between call and result, in no request …": no message of ours speaks of the list
+// 34 one whole plan for each change, and on load      "is rebuilt on …", todo/plan.test.ts
+// 36 a forked child does not adopt the list           todo/replay.test.ts "is not taken over by a child …"
 
 import { describe, expect, it } from "vitest";
 import { call, type RequestMessage, text } from "../../fixtures/pi/scripted-model.ts";

@@ -8,7 +8,7 @@ function stateOf(index: BranchIndex) {
   return {
     rows: index.rows.map(({ entry, head, window }) => ({ id: entry.id, head, window })),
     windows: index.windows.map((window) => ({ ...window, ...index.rowRange(window) })),
-    custom: ["a", "b"].map((type) => index.lastCustom(type)?.id),
+    custom: ["a", "b"].map((type) => index.lastCustom(type)?.entry.id),
     compaction: index.lastCompaction && { ...index.lastCompaction, entry: index.lastCompaction.entry.id },
     batch: [...index.newestBatch],
     closed: index.batchIsClosed,

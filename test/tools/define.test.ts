@@ -8,7 +8,7 @@ const ALL_TOOLS = TOOL_NAMES.map((name): [ToolName, ToolSpec] => [name, TOOL_SPE
 /** Arguments with every required parameter. */
 function requiredOf(spec: ToolSpec): Record<string, unknown> {
   const required = Object.entries(spec.params).filter(([, param]) => param.required);
-  return Object.fromEntries(required.map(([name]) => [name, "x"]));
+  return Object.fromEntries(required.map(([name, param]) => [name, param.type === "array" ? [] : "x"]));
 }
 
 describe("wrong arguments are errors that name the field, the value and the rule", () => {
@@ -47,6 +47,41 @@ describe("wrong arguments are errors that name the field, the value and the rule
       { limit: "5" },
       "invalid_argument",
       'history_list_items: limit is "5"; it must be a whole number of at least 1.',
+    ],
+    [
+      "a list that is no list",
+      "todo_write",
+      { todos: "[]" },
+      "invalid_argument",
+      'todo_write: todos is "[]"; it must be an array of objects with content and status.',
+    ],
+    [
+      "an item that is no object",
+      "todo_write",
+      { todos: ["test"] },
+      "invalid_argument",
+      'todo_write: todos[0] is "test"; it must be an object with content and status.',
+    ],
+    [
+      "an unknown field of an item",
+      "todo_write",
+      { todos: [{ content: "a", status: "pending", id: 1 }] },
+      "unknown_field",
+      'todo_write: unknown parameter "todos[0].id"; an item\'s fields are content, status.',
+    ],
+    [
+      "a missing field of an item",
+      "todo_write",
+      { todos: [{ content: "a", status: "pending" }, { content: "b" }] },
+      "missing_field",
+      "todo_write: todos[1].status is missing; an item's fields are content, status.",
+    ],
+    [
+      "a wrong value in an item",
+      "todo_write",
+      { todos: [{ content: "a", status: "done" }] },
+      "invalid_argument",
+      'todo_write: todos[0].status is "done"; it must be one of "pending", "in_progress", "completed".',
     ],
     [
       "a fraction",

@@ -6,7 +6,8 @@ import { TOOL_NAMES, TOOL_SPECS, type ToolName } from "../../src/tools/specs.ts"
 type Facts = Readonly<Record<string, unknown>>;
 
 interface FrozenTool {
-  readonly reference: string;
+  /** Null for a tool that the reference does not have. */
+  readonly reference: string | null;
   readonly name: string;
   readonly executionMode: string;
   readonly description: string;

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { EntrySource, LogEntry } from "../../src/host/entries.ts";
 import { BranchIndex } from "../../src/log/branch.ts";
 import { CANCELLED_ENTRY, CHECKPOINT_ENTRY, controlType, WINDOW_MESSAGE } from "../../src/log/marks.ts";
+import { clearedEntry, TODO_ENTRY, type TodoEntry, todoEntry, todoState } from "../../src/todo/replay.ts";
 import { LiveWindow } from "../../src/window/live.ts";
 import type { LogState } from "../../src/window/log-state.ts";
 import { fenceOf, replay } from "../../src/window/machine.ts";
@@ -39,6 +40,9 @@ const GROW = [
   "consolidation",
   "foreign_compaction",
   "bookmark",
+  "todo_write",
+  "todo_done",
+  "todo_clear",
 ] as const;
 const MOVE = ["navigate", "to_start", "fork", "resume", "reload"] as const;
 type Step = { readonly do: (typeof GROW)[number] | (typeof MOVE)[number]; readonly at: number };
@@ -124,6 +128,10 @@ class Tree {
     });
   }
 
+  #todo(entry: TodoEntry): void {
+    this.manager.appendCustomEntry(TODO_ENTRY, entry);
+  }
+
   #turn(name: string, isError: boolean, details: unknown = {}): void {
     const id = `call-${++this.#n}`;
     this.#assistant(call(id, name, { path: "a.md" }));
@@ -186,6 +194,12 @@ class Tree {
       case "foreign_compaction":
         manager.appendCompaction(`foreign ${++this.#n}`, "none", 1, undefined, false);
         return;
+      case "todo_write":
+        return this.#todo(todoEntry([{ content: `step ${++this.#n}`, status: "in_progress" }], "/root"));
+      case "todo_done":
+        return this.#todo(todoEntry([{ content: `step ${++this.#n}`, status: "completed" }], "/root"));
+      case "todo_clear":
+        return this.#todo(clearedEntry("/root"));
       case "bookmark":
         manager.appendCustomEntry("somebody:bookmark", { at: ++this.#n });
     }
@@ -241,9 +255,19 @@ function shown(branch: BranchIndex) {
     windows: branch.windows.map(({ id, openerEntryId, firstRow }) => [id, openerEntryId, firstRow]),
     compaction: [branch.lastCompaction?.entry.id, branch.lastCompaction?.rowsBefore],
     marks: branch.requestMarks.map(({ mark, rowsBefore }) => [mark.type, mark.requestId, rowsBefore]),
-    bookmark: branch.lastCustom("somebody:bookmark")?.id,
+    bookmark: branch.lastCustom("somebody:bookmark")?.entry.id,
     batch: [...branch.newestBatch.keys(), branch.batchIsClosed],
   };
+}
+
+/** The todo list by a walk of the branch: the last write, and whether the user spoke after a finished one. */
+function todosOf(branch: readonly SessionEntry[]) {
+  const at = branch.findLastIndex((entry) => entry.type === "custom" && entry.customType === TODO_ENTRY);
+  const entry = branch[at];
+  const { todos, clearedBy } = (entry?.type === "custom" ? entry.data : { todos: [] }) as TodoEntry;
+  const spoke = branch.slice(at + 1).some((one) => one.type === "message" && one.message.role === "user");
+  const isFinished = todos.length > 0 && todos.every(({ status }) => status === "completed");
+  return { todos, clearedByUser: clearedBy === "user", isFolded: isFinished && spoke };
 }
 
 /** Everything the log decides, as the incremental state and as a fresh reader see it. */
@@ -260,6 +284,7 @@ function check(tree: Tree): LogState {
   expect(kept.log.number).toBe(oracle.number);
   expect(live.branch.lastCompaction?.entry.id).toBe(oracle.compactionId);
   expect(fenceOf(kept)?.requestId).toBe(oracle.fence);
+  expect(todoState(live.branch, "/root")).toMatchObject(todosOf(branch));
   const onBranch = new Set(branch.map((entry) => entry.id));
   expect(live.branch.rows.filter(({ head }) => !onBranch.has(head.id))).toEqual([]);
   return kept.log;
