@@ -25,7 +25,7 @@
 // 32 a person's clearing is told once                 "clears the list; the model is told once …"
 // 33 no nagging                                       "is one data entry between call and result, in no request …": no message of ours speaks of the list
 // 34 one whole plan for each change, and on load      "is rebuilt on …", todo/plan.test.ts
-// 36 a forked child does not adopt the list           todo/replay.test.ts "is not taken over by a child …"
+// 36 a forked child does not adopt the list           "forked from its parent's session …", todo/replay.test.ts
 
 import { describe, expect, it } from "vitest";
 import { call, type RequestMessage, text } from "../../fixtures/pi/scripted-model.ts";

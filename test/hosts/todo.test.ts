@@ -2,6 +2,7 @@
 // there is a terminal interface. Reports 27 to 34 and 36.
 import type { ExtensionFactory } from "@mariozechner/pi-coding-agent";
 import { afterEach, describe, expect, it } from "vitest";
+import { createTokenBudgetExtension, getTokenBudgetTask, type TokenBudgetTask } from "../../api.ts";
 import { runPi } from "../../fixtures/pi/cli.ts";
 import { scratchFolder } from "../../fixtures/pi/environment.ts";
 import { loadHost } from "../../fixtures/pi/hosts.ts";
@@ -253,6 +254,45 @@ describe("a person", () => {
       "usage: /todos shows the whole todo list; /todos clear empties it.",
     ]);
     expect(s.requests).toHaveLength(0);
+  });
+});
+
+describe("a child", () => {
+  it("forked from its parent's session does not take over the parent's list, and its own stays its own", async () => {
+    const heard: Published[] = [];
+    let task: TokenBudgetTask | undefined;
+    const finder: ExtensionFactory = (api) => {
+      api.on("session_start", () => {
+        task = getTokenBudgetTask(api);
+      });
+    };
+    const parent = await pi({ ui: true, factories: [finder], next: turns([write(PLAN)]) });
+    await parent.prompt("go");
+    if (!task) throw new Error("no task in this session");
+    const { codingAgent } = await loadHost();
+    const child = await pi({
+      ui: true,
+      bare: true,
+      session: codingAgent.SessionManager.forkFrom(
+        parent.session.sessionFile ?? "",
+        parent.project,
+        `${parent.directory}/forks`,
+      ),
+      factories: [
+        createTokenBudgetExtension({ task: { ...task.context, parentAgentName: "/root", agentName: "reviewer" } }),
+        listener(heard),
+      ],
+      next: turns([call("new_context")], [write([item("review", "in_progress")])]),
+    });
+    expect(heard).toEqual([{ sessionId: child.session.sessionId, agent: "/root/reviewer", todos: [] }]);
+    expect(widget(child)).toBeUndefined();
+    await child.prompt("review it");
+    expect(first(child.requests[1])).not.toContain("todo");
+    expect(child.toolResults().at(-1)?.details).toEqual({ todos: [item("review", "in_progress")], dropped: [] });
+    expect(writesOn(child).at(-1)).toEqual({ todos: [item("review", "in_progress")], agent: "/root/reviewer" });
+    expect(widget(child)).toEqual([" ▹ review (paused)"]);
+    expect(widget(parent)).toEqual([" ✓ plan", " ▹ build (paused)", " ○ test"]);
+    expect(writesOn(parent)).toEqual([{ todos: PLAN }]);
   });
 });
 
