@@ -1,6 +1,7 @@
-// Makes dist/: core.cjs (everything, with its libraries inlined), api.js (the launcher API for plain Node) and types/.
+// Makes dist/: core.cjs (everything, with its libraries inlined), api.js (the launcher API for plain Node), acp.js (the
+// command) and types/.
 // It fails when the result would need anything at run time but Node itself, or when the types name a host package.
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -75,6 +76,16 @@ async function buildApi() {
   writeFileSync(join(DIST, "api.js"), `import core from "./core.cjs";\n\n${line}`);
 }
 
+/** The command pi-token-budget-acp, which needs nothing of the rest. */
+async function buildCommand() {
+  const outfile = join(DIST, "acp.js");
+  const banner = { js: "#!/usr/bin/env node" };
+  const entryPoints = [join(ROOT, "src", "acp", "main.ts")];
+  const result = await build({ ...common, entryPoints, outfile, format: "esm", charset: "utf8", banner });
+  checkExternals(result.metafile);
+  chmodSync(outfile, 0o755);
+}
+
 const SPECIFIER = /(from\s+|import\s*\(\s*|import\s+|declare module\s+)(["'])([^"']+)\2/g;
 
 /** The declaration files that api.d.ts needs, with import names every TypeScript understands. */
@@ -129,6 +140,7 @@ try {
   mkdirSync(DIST);
   await buildCore();
   await buildApi();
+  await buildCommand();
   buildTypes();
   if (!existsSync(join(DIST, "types", "api.d.ts"))) fail("no types");
 } catch (error) {

@@ -11,6 +11,7 @@ import { wireBoundary } from "./wire/boundary.ts";
 import { wireCompactions } from "./wire/compactions.ts";
 import { CurrentSession, type Wiring } from "./wire/current.ts";
 import { wireLoop } from "./wire/loop.ts";
+import { wirePlans } from "./wire/plans.ts";
 import { wireChildren, wireJournal, wireLauncher } from "./wire/root-task.ts";
 import { registerTools } from "./wire/tools.ts";
 
@@ -78,6 +79,7 @@ function wire(host: Host, claim: SessionOwner, wiring: Wiring): void {
   wireCompactions(host, session);
   wireBoundary(host, session);
   todos.follow();
+  wirePlans(host, wiring.env);
 }
 
 function wireSession(host: Host, session: CurrentSession, claim: SessionOwner): void {

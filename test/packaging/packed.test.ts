@@ -32,7 +32,8 @@ beforeAll(async () => {
   const tarball = join(place, pack?.filename ?? "none");
   await succeeds("npm", ["install", "--prefer-offline", "--no-save", "--no-audit", "--no-fund", tarball], consumer);
   for (const name of readdirSync(join(consumer, "node_modules"))) {
-    if (name !== "pi-token-budget") rmSync(join(consumer, "node_modules", name), { recursive: true });
+    if (name !== "pi-token-budget" && name !== ".bin")
+      rmSync(join(consumer, "node_modules", name), { recursive: true });
   }
 }, 6 * MINUTES);
 
@@ -40,7 +41,14 @@ afterAll(() => rmSync(place, { recursive: true, force: true }));
 
 describe("the packed package", () => {
   it("holds the bundle, the types and the papers, and no sources", () => {
-    for (const file of ["package.json", "extension.js", "dist/core.cjs", "dist/api.js", "dist/types/api.d.ts"])
+    for (const file of [
+      "package.json",
+      "extension.js",
+      "dist/core.cjs",
+      "dist/api.js",
+      "dist/acp.js",
+      "dist/types/api.d.ts",
+    ])
       expect(packedFiles).toContain(file);
     for (const file of ["docs/launcher-api.md", "docs/examples/parent-and-child.mjs"])
       expect(packedFiles).toContain(file);
@@ -96,12 +104,26 @@ describe("the packed package", () => {
   });
 });
 
-describe("the packed launcher API", () => {
-  const runtimes = [
-    ["the current Node", () => process.execPath],
-    ["the newer Node", () => hostNamed("1.6.0").node],
-  ] as const;
+const runtimes = [
+  ["the current Node", () => process.execPath],
+  ["the newer Node", () => hostNamed("1.6.0").node],
+] as const;
 
+describe("the packed command", () => {
+  it("is installed under its name and passes a bridge's end on", async () => {
+    const command = join(consumer, "node_modules", ".bin", "pi-token-budget-acp");
+    const { version } = JSON.parse(readFileSync(join(installed, "package.json"), "utf8")) as { version: string };
+    expect(await succeeds(command, ["--version"], consumer)).toBe(`${version}\n`);
+    const ran = await run(command, ["--", "sh", "-c", "echo $PI_TOKEN_BUDGET_ACP_SOCKET; exit 5"], { cwd: consumer });
+    expect(ran).toMatchObject({ code: 5, stderr: "", stdout: expect.stringMatching(/plan\.sock\n$/) });
+  });
+
+  it.each(runtimes)("runs in %s", async (_name, node) => {
+    expect(await succeeds(node(), [join(installed, "dist/acp.js"), "--help"], consumer)).toContain("Usage:");
+  });
+});
+
+describe("the packed launcher API", () => {
   it.each(runtimes)("is imported by plain JavaScript in %s", async (_name, node) => {
     const script =
       'const api = await import("pi-token-budget/api"); console.log(typeof api.createTokenBudgetExtension, api.TOOL_NAMES.length);';

@@ -1,0 +1,95 @@
+// The proxy's end of the plan socket: takes pushes from whoever may open it, and passes over what is no push.
+import { createServer, type Server, type Socket } from "node:net";
+import { messageOf, shownValue } from "../errors.ts";
+import { makeSocketFolder, type SocketFolder, socketBases } from "../storage/socket-folder.ts";
+import { LineReader } from "./lines.ts";
+import { type PlanPush, parsePush } from "./wire.ts";
+
+const CONNECTIONS_MAX = 64;
+
+export interface PlanSocketEvents {
+  readonly onPush: (push: PlanPush) => void;
+  /** One line for a person; at most once for each connection. */
+  readonly onGarbage: (problem: string) => void;
+}
+
+export interface PlanSocket {
+  readonly path: string;
+  /** Removes the socket and its folder, at once. */
+  close(): void;
+}
+
+/** Opens the socket in the first temporary folder that takes one; fails with the reason of the last. */
+export async function openPlanSocket(
+  events: PlanSocketEvents,
+  bases: readonly string[] = socketBases(),
+): Promise<PlanSocket> {
+  let failure: unknown = new Error(
+    "the paths of the temporary folders are too long for a socket; set TMPDIR to a short one",
+  );
+  for (const base of bases) {
+    try {
+      return await openIn(makeSocketFolder(base), events);
+    } catch (error) {
+      failure = error;
+    }
+  }
+  throw failure;
+}
+
+async function openIn(folder: SocketFolder, events: PlanSocketEvents): Promise<PlanSocket> {
+  const open = new Set<Socket>();
+  const server = createServer((socket) => {
+    open.add(socket);
+    socket.once("close", () => open.delete(socket));
+    listenTo(socket, events);
+  });
+  server.maxConnections = CONNECTIONS_MAX;
+  try {
+    await listening(server, folder.socketPath);
+  } catch (error) {
+    folder.remove();
+    throw error;
+  }
+  return {
+    path: folder.socketPath,
+    close: () => {
+      server.close();
+      for (const socket of open) socket.destroy();
+      folder.remove();
+    },
+  };
+}
+
+function listening(server: Server, path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(path, () => {
+      server.off("error", reject);
+      // From here on a failed connection is the other end's.
+      server.on("error", () => undefined);
+      resolve();
+    });
+  });
+}
+
+function listenTo(socket: Socket, { onPush, onGarbage }: PlanSocketEvents): void {
+  const reader = new LineReader();
+  let complained = false;
+  const complain = (what: string) => {
+    if (!complained) onGarbage(`ignored on the plan socket: ${what}`);
+    complained = true;
+  };
+  socket.on("data", (chunk) => {
+    reader.read(chunk, (text) => {
+      const line = text();
+      const push = parsePush(line);
+      if (push) onPush(push);
+      else complain(line === undefined ? "a line that is too long" : shownValue(line));
+    });
+    if (!reader.isTooLong) return;
+    complain("a line that is too long");
+    socket.destroy();
+  });
+  socket.on("error", (error) => complain(messageOf(error)));
+}

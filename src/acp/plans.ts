@@ -1,0 +1,126 @@
+// Which plan the client is to be shown, and when: decided from the requests and responses that pass between client and
+// bridge and from what the extension pushes. A plan waits until the client knows its session. Pure.
+import { isId } from "../task/context.ts";
+import { isRecord, type PlanPush, planLine } from "./wire.ts";
+
+/** More sessions than a client has open at once. */
+const SESSIONS_MAX = 64;
+/** Requests whose responses are waited for. */
+const AWAITED_MAX = 64;
+
+/** The only protocol version whose plans look like ours. */
+const PROTOCOL_VERSION = 1;
+
+/** Their result names the session. */
+const OPENING = ["session/new", "session/fork"];
+/** They name a session that the bridge then opens; the client has nothing of it yet. */
+const REOPENING = ["session/load", "session/resume"];
+const ENDING = ["session/close", "session/delete"];
+
+interface SessionPlan {
+  /** Whether the client may be told of it. */
+  readonly isKnown: boolean;
+  /** The line the client got last; undefined when it may show anything. */
+  readonly shown: string | undefined;
+  /** The line of the newest push. */
+  readonly newest: string | undefined;
+}
+
+type Awaited = { readonly type: "version" | "opening" } | { readonly type: "reopening"; readonly sessionId: string };
+
+type Message = Readonly<Record<string, unknown>>;
+
+/** JSON-RPC ids 1 and "1" are two. */
+function requestKey(id: unknown): string | undefined {
+  return typeof id === "string" || typeof id === "number" ? JSON.stringify(id) : undefined;
+}
+
+const STRANGER: SessionPlan = { isKnown: false, shown: undefined, newest: undefined };
+
+export class Plans {
+  readonly #sessions = new Map<string, SessionPlan>();
+  readonly #awaited = new Map<string, Awaited>();
+  #isOtherVersion = false;
+
+  /** Whether a line of the bridge can matter now. */
+  get awaitsResponse(): boolean {
+    return this.#awaited.size > 0;
+  }
+
+  /** Another version of the protocol was agreed on: there are no plans to send in it. */
+  get isOtherVersion(): boolean {
+    return this.#isOtherVersion;
+  }
+
+  clientSent(message: Message | undefined): void {
+    const { method, id, params } = message ?? {};
+    if (typeof method !== "string") return;
+    const sessionId = isRecord(params) && isId(params.sessionId) ? params.sessionId : undefined;
+    if (method === "initialize") this.#await(id, { type: "version" });
+    else if (OPENING.includes(method)) this.#await(id, { type: "opening" });
+    else if (sessionId === undefined) return;
+    else if (ENDING.includes(method)) this.#sessions.delete(sessionId);
+    else if (REOPENING.includes(method)) {
+      this.#await(id, { type: "reopening", sessionId });
+      this.#set(sessionId, STRANGER);
+    } else if (!this.#isReopening(sessionId)) this.#set(sessionId, { isKnown: true });
+  }
+
+  bridgeSent(message: Message | undefined): void {
+    const key = message && !("method" in message) ? requestKey(message.id) : undefined;
+    const awaited = key === undefined ? undefined : this.#awaited.get(key);
+    if (!message || key === undefined || !awaited) return;
+    this.#awaited.delete(key);
+    if (isRecord(message.result)) this.#succeeded(awaited, message.result);
+  }
+
+  pushed({ sessionId, entries }: PlanPush): void {
+    this.#set(sessionId, { newest: planLine({ sessionId, entries }) });
+  }
+
+  /** The lines that are due, each for once. */
+  take(): readonly string[] {
+    if (this.#isOtherVersion) return [];
+    return [...this.#sessions].flatMap(([sessionId, { isKnown, shown, newest }]) => {
+      if (!isKnown || newest === undefined || newest === shown) return [];
+      this.#sessions.set(sessionId, { isKnown, shown: newest, newest });
+      return [newest];
+    });
+  }
+
+  #succeeded(awaited: Awaited, result: Readonly<Record<string, unknown>>): void {
+    const { protocolVersion, sessionId } = result;
+    if (awaited.type === "version") this.#isOtherVersion = protocolVersion !== PROTOCOL_VERSION;
+    else if (awaited.type === "reopening") this.#set(awaited.sessionId, { isKnown: true });
+    // A client begins a new session with an empty plan.
+    else if (isId(sessionId)) this.#set(sessionId, { isKnown: true, shown: planLine({ sessionId, entries: [] }) });
+  }
+
+  #isReopening(sessionId: string): boolean {
+    return [...this.#awaited.values()].some(
+      (awaited) => awaited.type === "reopening" && awaited.sessionId === sessionId,
+    );
+  }
+
+  #await(id: unknown, awaited: Awaited): void {
+    const key = requestKey(id);
+    if (key === undefined) return;
+    const [oldest = ""] = this.#awaited.keys();
+    if (this.#awaited.size >= AWAITED_MAX) this.#awaited.delete(oldest);
+    this.#awaited.set(key, awaited);
+  }
+
+  #set(sessionId: string, change: Partial<SessionPlan>): void {
+    const changed = { ...(this.#sessions.get(sessionId) ?? STRANGER), ...change };
+    this.#sessions.delete(sessionId);
+    if (this.#sessions.size >= SESSIONS_MAX) this.#sessions.delete(this.#leastWanted());
+    this.#sessions.set(sessionId, changed);
+  }
+
+  /** Of those that the client has not heard of, and then of all, the one that was not mentioned for longest. */
+  #leastWanted(): string {
+    const [oldest = ""] = this.#sessions.keys();
+    const [stranger] = [...this.#sessions].find(([, { isKnown }]) => !isKnown) ?? [oldest];
+    return stranger;
+  }
+}
