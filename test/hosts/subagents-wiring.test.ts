@@ -324,6 +324,7 @@ describe("a child of pi-subagents that was forked from its parent", () => {
   });
 });
 
+// The newest one that npm has; its foreground children run on this host.
 describe.runIf(currentHostName() === "1.6.0")("the real pi-subagents 0.67.0 in a session with this package", () => {
   const real = join(PACKAGE_DIR, ".hosts/subagents/node_modules/pi-subagents");
 
