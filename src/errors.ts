@@ -17,7 +17,8 @@ export type ErrorCode =
   | "lock_lost"
   | "storage_failed"
   | "newer_format"
-  | "refused";
+  | "refused"
+  | "category_model";
 
 /** A failure that says what was wrong, with which value, by which rule, and how to go on. */
 export class TokenBudgetError extends Error {
@@ -27,6 +28,26 @@ export class TokenBudgetError extends Error {
     super(message, options);
     this.name = "TokenBudgetError";
     this.code = code;
+  }
+}
+
+const SHOWN_MODELS_MAX = 10;
+
+/** No model may be sent content of a category. */
+export class CategoryModelError extends TokenBudgetError {
+  readonly category: string;
+
+  /** `models` have the label, and none of them can be used; `unlabelled` is what would have got the content. */
+  constructor(category: string, models: readonly string[], unlabelled?: string) {
+    const more = models.length > SHOWN_MODELS_MAX ? `, and ${models.length - SHOWN_MODELS_MAX} more` : "";
+    const labelled =
+      models.length === 0
+        ? `no model is labelled so. Name one in tokenBudget.categories.${category}.models of the agent directory's settings.json`
+        : `only ${models.slice(0, SHOWN_MODELS_MAX).join(", ")}${more} may receive it. Choose one of these, and see that its provider has credentials`;
+    const stopped = unlabelled === undefined ? "No model was chosen" : `Nothing was sent to ${unlabelled}`;
+    super("category_model", `${stopped}: this content is of category ${category}, and ${labelled}.`);
+    this.name = "CategoryModelError";
+    this.category = category;
   }
 }
 

@@ -1,4 +1,5 @@
 // The composition root: claims the session and wires the host's events to its parts. No decisions here.
+import { wireCategories } from "./category/wire.ts";
 import type { HostApi } from "./host/api.ts";
 import { claimSession, type SessionOwner, type StandingDown } from "./host/copies.ts";
 import { Host, notify } from "./host/host.ts";
@@ -70,6 +71,7 @@ function standDown(api: HostApi, { handover }: StandingDown): void {
 function wire(host: Host, claim: SessionOwner, wiring: Wiring): void {
   const session = new CurrentSession(host, wiring);
   const todos = new SessionTodos(host, session);
+  const guardRequests = wireCategories(host, (ctx) => session.of(ctx));
   registerTools(host, session, todos.tools);
   wireSession(host, session, claim);
   wireLauncher(host, session);
@@ -80,6 +82,7 @@ function wire(host: Host, claim: SessionOwner, wiring: Wiring): void {
   wireBoundary(host, session);
   todos.follow();
   wirePlans(host, wiring.env);
+  guardRequests();
 }
 
 function wireSession(host: Host, session: CurrentSession, claim: SessionOwner): void {

@@ -199,3 +199,12 @@ export function openTodosText(lines: readonly string[], more: number, completed:
     ...(counts.length === 0 ? [] : [rest]),
   ].join("\n");
 }
+
+/** Appended to the system prompt of a session of a category; it changes only when a person changes the category. */
+export function categoryGuidance(category: string): string {
+  return `This session's content is of category ${category}: only models with that label and agents of that category may see it. A task that you dispatch is an ordinary one, without that protection, unless you pass category "${category}": keep the category's content out of the goal, the context and the attachments of an ordinary task.`;
+}
+
+/** Said with the result when an agent of a category dispatches an ordinary task. */
+export const ORDINARY_TASK_HINT =
+  "This is an ordinary task: keep the category's content out of its goal, context and attachments, or pass the category.";

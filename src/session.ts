@@ -1,6 +1,7 @@
 // The parts of one session, built when it starts: its index and windows, its notes, its settings. Holds no state of
 // other sessions, and nothing that the log could say instead.
 import { AgentAccess } from "./agents.ts";
+import type { CategoryModels } from "./category/labels.ts";
 import { messageOf } from "./errors.ts";
 import { liveSource } from "./history/live.ts";
 import type { HostContext, SessionStartEvent } from "./host/api.ts";
@@ -37,6 +38,8 @@ export interface SessionParts {
   readonly task: SessionTask;
   /** The other agents of the root task, and the own journal. */
   readonly access: AgentAccess;
+  /** Which models are labelled with which category. */
+  readonly categories: CategoryModels;
   readonly windows: WindowShell;
   readonly coordination: Coordination;
   /** What was wrong with the settings, one line each. */
@@ -212,6 +215,7 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
     agent,
     task,
     access,
+    categories: loaded.categories,
     windows,
     coordination,
     problems: loaded.problems,

@@ -1,6 +1,7 @@
 // The settings: one TypeBox schema, read from Pi's settings.json of the agent directory and then of the project.
 // Whatever is wrong is named once and replaced by its default; settings never stop Pi. Pure but for the reader given.
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
+import { type CategoryModels, readCategories } from "./category/labels.ts";
 import { messageOf, shownValue } from "./errors.ts";
 import type { SettingsFile } from "./host/settings-files.ts";
 import { DEFAULT_RETRY, type RetrySettings } from "./host/settled.ts";
@@ -63,6 +64,8 @@ export interface LoadedSettings {
   readonly reserveTokens: number;
   /** What Pi keeps of a session when it compacts; in tokens. */
   readonly keepRecentTokens: number;
+  /** Which models are labelled with which category; the agent directory alone says it. */
+  readonly categories: CategoryModels;
   /** One line per thing that is wrong. */
   readonly problems: readonly string[];
 }
@@ -124,6 +127,20 @@ function checked(group: unknown, where: string, triggersOnly: boolean, problems:
     }
   }
   return values;
+}
+
+/** Takes the categories out of a block. A cloned repository must not relabel models, so a project has none. */
+function withoutCategories(
+  block: unknown,
+  { name, source }: SettingsFile,
+  problems: string[],
+): { readonly categories?: CategoryModels; readonly rest: unknown } {
+  if (!isRecord(block) || !("categories" in block)) return { rest: block };
+  const { categories, ...rest } = block;
+  const where = `${name}: tokenBudget.categories`;
+  if (source === "agent") return { categories: readCategories(categories, where, problems), rest };
+  problems.push(`${where} is passed over: only the agent directory's settings.json labels models.`);
+  return { rest };
 }
 
 /** `{ defaults, models }` when either is there, else flat. */
@@ -223,6 +240,7 @@ export function loadSettings(
   let reserveTokens = DEFAULT_RESERVE_TOKENS;
   let keepRecentTokens = DEFAULT_KEEP_RECENT_TOKENS;
   const layers: Layer[] = [];
+  let categories: CategoryModels = new Map();
   let agentCap: number = DEFAULT_SETTINGS.notesMaxFileBytes;
   for (const file of files) {
     const parsed = parsedFile(file, problems);
@@ -230,7 +248,9 @@ export function loadSettings(
     const compaction = isRecord(parsed.compaction) ? parsed.compaction : {};
     reserveTokens = tokensOr(compaction.reserveTokens, reserveTokens);
     keepRecentTokens = tokensOr(compaction.keepRecentTokens, keepRecentTokens);
-    const layer = layerOf(parsed.tokenBudget, `${file.name}: tokenBudget`, problems);
+    const block = withoutCategories(parsed.tokenBudget, file, problems);
+    categories = block.categories ?? categories;
+    const layer = layerOf(block.rest, `${file.name}: tokenBudget`, problems);
     problems.push(...uselessHardTrigger(layer.values, `${file.name}: tokenBudget`));
     problems.push(...uselessPercent(layer.values, `${file.name}: tokenBudget`));
     const cap = layer.values.notesMaxFileBytes as number | undefined;
@@ -248,6 +268,7 @@ export function loadSettings(
     retry,
     reserveTokens,
     keepRecentTokens,
+    categories,
     problems,
     forModel: (model) => {
       const values: Values = {};

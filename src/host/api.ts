@@ -6,6 +6,8 @@ import type { WidgetFactory } from "./ui.ts";
 export interface HostModel {
   readonly provider: string;
   readonly id: string;
+  /** How it is spoken to. */
+  readonly api?: string;
   /** Tokens. */
   readonly contextWindow: number;
   readonly input: readonly string[];
@@ -31,6 +33,10 @@ export interface HostContext {
   /** 0.84 and later: tui, rpc, json or print. */
   readonly mode?: string;
   readonly model: HostModel | undefined;
+  readonly modelRegistry: {
+    /** The models with credentials. */
+    getAvailable(): readonly HostModel[];
+  };
   readonly sessionManager: HostSessionManager;
   readonly ui: {
     notify(message: string, type?: "info" | "warning" | "error"): void;
@@ -69,6 +75,11 @@ export interface ToolResultEvent {
   readonly isError: boolean;
 }
 
+export interface ModelSelectEvent {
+  readonly model: HostModel;
+  readonly previousModel: HostModel | undefined;
+}
+
 export interface CompactionPreparation {
   readonly tokensBefore: number;
 }
@@ -99,14 +110,22 @@ export interface HostEvents {
   session_tree: { event: object; answer: undefined };
   before_agent_start: { event: { readonly systemPrompt: string }; answer: { systemPrompt: string } };
   context: { event: { readonly messages: readonly LogMessage[] }; answer: { messages: readonly LogMessage[] } };
-  input: { event: object; answer: undefined };
-  model_select: { event: object; answer: undefined };
+  input: { event: object; answer: { readonly action: "handled" } };
+  model_select: { event: ModelSelectEvent; answer: undefined };
   tool_call: { event: ToolCallEvent; answer: { block: true; reason: string } };
   tool_result: { event: ToolResultEvent; answer: undefined };
   agent_start: { event: object; answer: undefined };
+  turn_start: { event: object; answer: undefined };
+  turn_end: { event: object; answer: undefined };
   agent_end: { event: { readonly messages: readonly LogMessage[] }; answer: undefined };
   /** 0.84 and later. */
   agent_settled: { event: { readonly aborted?: boolean }; answer: undefined };
+  session_before_tree: {
+    event: { readonly preparation: { readonly userWantsSummary?: boolean } };
+    answer: { readonly cancel: true };
+  };
+  /** 1.x: the host is about to send the newest request once more, so that the provider keeps its cache. */
+  cache_warming_decision: { event: object; answer: { readonly action: "stop" } };
   session_before_compact: { event: RawCompactionEvent; answer: CompactionAnswer };
   session_compact: { event: { readonly compactionEntry: LogEntry; readonly reason?: string }; answer: undefined };
   /** 0.84 and later. */
@@ -171,6 +190,8 @@ export interface HostApi {
   appendEntry(customType: string, data: unknown): void;
   getActiveTools(): string[];
   getAllTools(): readonly HostToolInfo[];
+  /** For this session; 0.73.1 keeps it as the default of new ones too. False without credentials. */
+  setModel(model: HostModel): Promise<boolean>;
   readonly events: {
     emit(channel: string, data: unknown): void;
     on(channel: string, handler: (data: unknown) => void): () => void;

@@ -10,6 +10,7 @@ import type {
   HostEvents,
   HostHandler,
   HostMessage,
+  HostModel,
   HostToolInfo,
   HostToolResult,
 } from "./api.ts";
@@ -189,6 +190,11 @@ export class Host {
 
   isActive(toolName: string): boolean {
     return this.#api.getActiveTools().includes(toolName);
+  }
+
+  /** False when the host has no credentials for it. */
+  setModel(model: HostModel): Promise<boolean> {
+    return this.#api.setModel(model);
   }
 
   registerCommand(name: string, command: HostCommand): void {

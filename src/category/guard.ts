@@ -1,0 +1,185 @@
+// The guard of one session: says what its content is, keeps registry and log agreed on it, and finds out before each
+// request whether the model may have it. What is refused, and how hosts are told so, is in `wire.ts`.
+import { CategoryModelError, messageOf, TokenBudgetError } from "../errors.ts";
+import type { HostContext, HostModel } from "../host/api.ts";
+import { entriesOf } from "../host/host.ts";
+import { isVirtual, realModels } from "../host/models.ts";
+import type { Category } from "../task/category.ts";
+import { type CategoryModels, labelledModels, modelName } from "./labels.ts";
+import { CATEGORY_ENTRY, type CategoryData, CategoryLog, type LogCategory } from "./log.ts";
+import { createRouter, mayReceive, type Route } from "./router.ts";
+import { type RegistryCategory, type Standing, standingOf } from "./standing.ts";
+
+/** The session's place in its root task, as far as categories need it. */
+export interface GuardedTask {
+  readonly agent: string;
+  /** Null for the root. */
+  readonly parent: string | null;
+  /** What the registry says; throws when it cannot be read. */
+  category(): Category;
+  /** Registers the session. */
+  join(): Promise<void>;
+  readonly registry: { setCategory(address: string, category: Category): Promise<void> };
+}
+
+export interface GuardedSession {
+  readonly task: GuardedTask;
+  readonly categories: CategoryModels;
+}
+
+export interface GuardParts {
+  /** Throws when the session has no parts. */
+  readonly sessionOf: (ctx: HostContext) => GuardedSession;
+  readonly setModel: (model: HostModel) => Promise<boolean>;
+  readonly mark: (customType: string, data: CategoryData) => void;
+}
+
+/** What came of putting a session on a model of its category. */
+export type Placing =
+  | { readonly type: "fits" }
+  | { readonly type: "changed"; readonly category: string; readonly from: string; readonly to: string }
+  | { readonly type: "refused"; readonly error: TokenBudgetError };
+
+const FITS: Placing = { type: "fits" };
+
+export class CategoryGuard {
+  readonly #parts: GuardParts;
+  #known: CategoryModels = new Map();
+  #log: { readonly sessionId: string; readonly log: CategoryLog } | undefined;
+
+  constructor(parts: GuardParts) {
+    this.#parts = parts;
+  }
+
+  /** Another session may have begun, or the same one again. */
+  started(): void {
+    this.#log = undefined;
+  }
+
+  /** What this session's content is: the stricter of registry and log. */
+  standing(ctx: HostContext): Standing {
+    return standingOf({ ...this.#registered(ctx), log: this.#logged(ctx) });
+  }
+
+  /** For a person. */
+  describe(ctx: HostContext): readonly string[] {
+    const standing = this.standing(ctx);
+    if (standing.type === "unknown") return [standing.problem];
+    const { category } = standing;
+    if (category === null)
+      return ["This session's content is ordinary: any model may have it, and every agent may read it."];
+    const models = labelledModels(this.#labels(ctx), category);
+    const shown = models.length === 0 ? "none, so nothing is sent" : models.join(", ");
+    const inUse = ctx.model === undefined ? "" : ` In use: ${modelName(ctx.model)}.`;
+    return [`This session's content is of category ${category}. Models with that label: ${shown}.${inUse}`];
+  }
+
+  /** The categories of the settings, as they were when the session was last looked at. */
+  labels(): readonly string[] {
+    return [...this.#known.keys()];
+  }
+
+  /** The one door to models of this session's host. */
+  router(ctx: HostContext): Route<HostModel> {
+    return createRouter({ categories: this.#labels(ctx), palette: () => realModels(ctx), lastResort: () => ctx.model });
+  }
+
+  /** Puts the session on a labelled model, unless it is on one. */
+  async place(ctx: HostContext): Promise<Placing> {
+    this.#labels(ctx);
+    const standing = this.standing(ctx);
+    if (standing.type === "unknown") return { type: "refused", error: undecided(standing.problem) };
+    const { category } = standing;
+    if (category === null || (ctx.model && this.#mayReceive(ctx, category, ctx.model))) return FITS;
+    const from = ctx.model === undefined ? "no model" : modelName(ctx.model);
+    try {
+      const pinned = ctx.model && !isVirtual(ctx.model) ? ctx.model : undefined;
+      const model = this.router(ctx)({ contentCategory: category, pinned });
+      if (isVirtual(model) || !(await this.#parts.setModel(model))) return this.#refused(ctx, category, from);
+      return { type: "changed", category, from, to: modelName(model) };
+    } catch {
+      // No labelled model, or one that the host does not take.
+      return this.#refused(ctx, category, from);
+    }
+  }
+
+  /** Why nothing may be sent to these models; undefined when it may. */
+  problem(ctx: HostContext, models: readonly (HostModel | undefined)[]): TokenBudgetError | undefined {
+    const standing = this.standing(ctx);
+    if (standing.type === "unknown") return undecided(standing.problem);
+    const { category } = standing;
+    if (category === null) return undefined;
+    const wrong = models.find((model) => model !== undefined && !this.#mayReceive(ctx, category, model));
+    return wrong && new CategoryModelError(category, labelledModels(this.#labels(ctx), category), modelName(wrong));
+  }
+
+  /**
+   * Writes what the session's content is where it does not stand yet, on the log or in the registry. Rejects when it
+   * cannot be written: until it is, others may take the content for ordinary.
+   */
+  async agree(ctx: HostContext): Promise<void> {
+    const standing = this.standing(ctx);
+    if (standing.type === "unknown" || standing.category === null) return;
+    const { category } = standing;
+    const { registry } = this.#registered(ctx);
+    if (registry.type === "said" && registry.category !== category) await this.#register(ctx, category);
+    const log = this.#logged(ctx);
+    if (log.type !== "said" || log.category !== category) this.#parts.mark(CATEGORY_ENTRY, { category });
+  }
+
+  /** A person's decision: it moves everything below this session too. */
+  async decide(ctx: HostContext, category: Category): Promise<void> {
+    await this.#register(ctx, category);
+    const log = this.#logged(ctx);
+    const said = log.type === "silent" ? null : log.type === "said" ? log.category : undefined;
+    if (said !== category) this.#parts.mark(CATEGORY_ENTRY, { category });
+  }
+
+  async #register(ctx: HostContext, category: Category): Promise<void> {
+    const { task } = this.#parts.sessionOf(ctx);
+    await task.join();
+    await task.registry.setCategory(task.agent, category);
+  }
+
+  #registered(ctx: HostContext): { readonly registry: RegistryCategory; readonly isChild: boolean } {
+    let isChild = false;
+    try {
+      const { task } = this.#parts.sessionOf(ctx);
+      isChild = task.parent !== null;
+      return { registry: { type: "said", category: task.category() }, isChild };
+    } catch (error) {
+      return { registry: { type: "unreadable", problem: messageOf(error) }, isChild };
+    }
+  }
+
+  #logged(ctx: HostContext): LogCategory {
+    const sessionId = ctx.sessionManager.getSessionId();
+    if (this.#log?.sessionId !== sessionId) this.#log = { sessionId, log: new CategoryLog(entriesOf(ctx)) };
+    return this.#log.log.read();
+  }
+
+  #labels(ctx: HostContext): CategoryModels {
+    try {
+      this.#known = this.#parts.sessionOf(ctx).categories;
+    } catch {
+      this.#known = new Map();
+    }
+    return this.#known;
+  }
+
+  #mayReceive(ctx: HostContext, category: string, model: HostModel): boolean {
+    return !isVirtual(model) && mayReceive(this.#labels(ctx), category, model);
+  }
+
+  #refused(ctx: HostContext, category: string, from: string): Placing {
+    const labelled = labelledModels(this.#labels(ctx), category);
+    return { type: "refused", error: new CategoryModelError(category, labelled, from) };
+  }
+}
+
+function undecided(problem: string): TokenBudgetError {
+  return new TokenBudgetError(
+    "refused",
+    `Nothing is sent to a model, since it is not known which category this session's content is of: ${problem}`,
+  );
+}

@@ -1,0 +1,64 @@
+// What the session log says of its content's category: the newest entry of ours on the branch. Pure.
+import type { EntrySource, LogEntry } from "../host/entries.ts";
+import { CUSTOM_TYPE_PREFIX } from "../log/marks.ts";
+import { type Category, parseCategory } from "../task/category.ts";
+
+export const CATEGORY_ENTRY = `${CUSTOM_TYPE_PREFIX}category`;
+
+export interface CategoryData {
+  readonly category: Category;
+}
+
+export type LogCategory =
+  /** The branch has no such entry. */
+  | { readonly type: "silent" }
+  | { readonly type: "said"; readonly category: Category }
+  /** Its newest entry says nothing that can be read. */
+  | { readonly type: "damaged" };
+
+const SILENT: LogCategory = { type: "silent" };
+
+/** What one entry says; undefined when it is another kind of entry. */
+export function categoryIn(entry: Pick<LogEntry, "type" | "customType" | "data">): LogCategory | undefined {
+  if (entry.type !== "custom" || entry.customType !== CATEGORY_ENTRY) return undefined;
+  const { data } = entry;
+  try {
+    if (typeof data !== "object" || data === null || !("category" in data)) return { type: "damaged" };
+    return { type: "said", category: parseCategory(data.category) };
+  } catch {
+    return { type: "damaged" };
+  }
+}
+
+/** The category of a branch, kept up with the log at the cost of what is new. */
+export class CategoryLog {
+  readonly #source: EntrySource;
+  #leaf: string | null = null;
+  #said: LogCategory = SILENT;
+
+  constructor(source: EntrySource) {
+    this.#source = source;
+  }
+
+  read(): LogCategory {
+    const leaf = this.#source.leafId();
+    this.#said = this.#walk(leaf);
+    this.#leaf = leaf;
+    return this.#said;
+  }
+
+  /** Back from the leaf to what is known already, or to the root. */
+  #walk(leaf: string | null): LogCategory {
+    const seen = new Set<string>();
+    for (let id = leaf; id !== null && !seen.has(id); ) {
+      if (id === this.#leaf) return this.#said;
+      seen.add(id);
+      const entry = this.#source.entry(id);
+      if (!entry) break;
+      const said = categoryIn(entry);
+      if (said) return said;
+      id = entry.parentId;
+    }
+    return SILENT;
+  }
+}

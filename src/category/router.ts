@@ -1,0 +1,68 @@
+// The one door to models: which model content may be sent to. Pure. It never leaves a category to get an answer.
+import { CategoryModelError, TokenBudgetError } from "../errors.ts";
+import { type Category, parseCategory } from "../task/category.ts";
+import { type CategoryModels, labelledModels, type ModelName, modelName } from "./labels.ts";
+
+export interface RouteRequest<M extends ModelName> {
+  /** What the content is; null is ordinary. It is never left out: nobody may forget to say it. */
+  readonly contentCategory: Category;
+  /** The model somebody asked for. */
+  readonly pinned?: M | undefined;
+  /** Models to try, the best first. */
+  readonly candidates?: readonly M[] | undefined;
+}
+
+export interface RouterParts<M extends ModelName> {
+  readonly categories: CategoryModels;
+  /** The host's models with credentials. */
+  readonly palette: () => readonly M[];
+  /** The host's default model. */
+  readonly lastResort: () => M | undefined;
+}
+
+export type Route<M extends ModelName> = (request: RouteRequest<M>) => M;
+
+/** Whether content of a category may go to a model; ordinary content may go to any. */
+export function mayReceive(categories: CategoryModels, category: Category, model: ModelName): boolean {
+  return category === null || labelledModels(categories, category).includes(modelName(model));
+}
+
+export function createRouter<M extends ModelName>({ categories, palette, lastResort }: RouterParts<M>): Route<M> {
+  return (request) => {
+    const category = declaredCategory(request);
+    const preferred = [request.pinned, ...(request.candidates ?? [])].filter((model) => model !== undefined);
+    const chosen =
+      preferred.find((model) => mayReceive(categories, category, model)) ??
+      firstOf(palette(), categories, category) ??
+      [lastResort()].find((model) => model !== undefined && mayReceive(categories, category, model));
+    if (chosen) return chosen;
+    if (category !== null) throw new CategoryModelError(category, labelledModels(categories, category));
+    throw new TokenBudgetError(
+      "not_found",
+      "There is no model to send this to: none was asked for, and the host has none with credentials. Choose a model, or log in to a provider.",
+    );
+  };
+}
+
+function declaredCategory(request: { readonly contentCategory?: Category }): Category {
+  const { contentCategory } = request;
+  if (contentCategory !== undefined) return parseCategory(contentCategory, "contentCategory");
+  throw new TokenBudgetError(
+    "missing_field",
+    "contentCategory is missing. Say what the content is, with a category or null for ordinary content; no model is chosen without it.",
+  );
+}
+
+/** The first model with the label, in the order of the settings; of ordinary content, the first of all. */
+function firstOf<M extends ModelName>(
+  models: readonly M[],
+  categories: CategoryModels,
+  category: Category,
+): M | undefined {
+  if (category === null) return models[0];
+  for (const name of labelledModels(categories, category)) {
+    const model = models.find((known) => modelName(known) === name);
+    if (model) return model;
+  }
+  return undefined;
+}

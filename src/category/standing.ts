@@ -1,0 +1,62 @@
+// What a session's content is, from the registry of its root task and from its own log: the stricter of the two. Pure.
+import { shownValue } from "../errors.ts";
+import { type Category, canRead } from "../task/category.ts";
+import type { LogCategory } from "./log.ts";
+
+export type RegistryCategory =
+  | { readonly type: "said"; readonly category: Category }
+  /** It cannot be read, or breaks a rule. */
+  | { readonly type: "unreadable"; readonly problem: string };
+
+export type Standing =
+  | { readonly type: "known"; readonly category: Category }
+  /** Nobody can say what the content is: it is sent nowhere, and nothing of others is read. */
+  | { readonly type: "unknown"; readonly problem: string };
+
+export interface StandingFacts {
+  readonly registry: RegistryCategory;
+  readonly log: LogCategory;
+  /** A child that has written nothing yet may have its parent's category. */
+  readonly isChild: boolean;
+}
+
+function known(category: Category): Standing {
+  return { type: "known", category };
+}
+
+function unknown(problem: string): Standing {
+  return { type: "unknown", problem };
+}
+
+const BY_HAND = "Say what it is with /category and a label, or /category none.";
+
+export function standingOf({ registry, log, isChild }: StandingFacts): Standing {
+  if (log.type === "damaged") {
+    return unknown(`The newest category entry of this session's log cannot be read. ${BY_HAND}`);
+  }
+  const said = log.type === "said" ? log.category : null;
+  if (registry.type === "unreadable") {
+    const mayBeOrdinary = said === null && !(isChild && log.type === "silent");
+    return mayBeOrdinary ? known(null) : unknown(registry.problem);
+  }
+  const { category } = registry;
+  if (said === null || said === category) return known(category);
+  if (category === null) return known(said);
+  return unknown(
+    `This session's log says that its content is of category ${shownValue(said)}, and the registry of its root task says ${shownValue(category)}. ${BY_HAND}`,
+  );
+}
+
+/**
+ * What another agent's content is: the stricter of the registry and what its log says last. Undefined when they name
+ * two categories or the log cannot be read; then nobody may read it.
+ */
+export function ownerCategory(registered: Category, log: LogCategory): Category | undefined {
+  const standing = standingOf({ registry: { type: "said", category: registered }, log, isChild: false });
+  return standing.type === "known" ? standing.category : undefined;
+}
+
+/** Whether content of that owner may be read. */
+export function mayRead(viewer: Standing, owner: Category | undefined): boolean {
+  return viewer.type === "known" && owner !== undefined && canRead(viewer.category, owner);
+}

@@ -1,0 +1,72 @@
+// The models of a session as every host has them: which a request goes to, which can be chosen, how one is stopped.
+import type { HostContext, HostModel, ModelSelectEvent } from "./api.ts";
+import type { LogMessage } from "./entries.ts";
+
+/** 1.x: a name that an extension routes to some model of its own choice, request by request. */
+const VIRTUAL_API = "pi-virtual";
+
+/** Where content given to this model goes is not known before the request. */
+export function isVirtual({ api }: HostModel): boolean {
+  return api === VIRTUAL_API;
+}
+
+/** Models with credentials that are what their name says. */
+export function realModels(ctx: HostContext): readonly HostModel[] {
+  return ctx.modelRegistry.getAvailable().filter((model) => !isVirtual(model));
+}
+
+interface RunModels {
+  /** Models that were in use and replaced since the host last decided which one a request goes to. */
+  replaced: HostModel[];
+  /** 0.73.1 decides once, for the whole run. */
+  fixed: readonly (HostModel | undefined)[] | undefined;
+}
+
+/**
+ * The models that the request which is being made may go to: one, or more when the model was changed in between. 0.73.1
+ * keeps a run's first model, newer hosts decide before each turn; a run is known by its signal.
+ */
+export class RequestModels {
+  readonly #runs = new WeakMap<AbortSignal, RunModels>();
+
+  selected({ previousModel }: Pick<ModelSelectEvent, "previousModel">, { signal }: HostContext): void {
+    if (signal && previousModel) this.#of(signal).replaced.push(previousModel);
+  }
+
+  turnEnded({ signal, mode }: HostContext): void {
+    // 0.73.1 tells of turns late, and of the one before when a run begins.
+    if (signal && mode !== undefined) this.#of(signal).replaced = [];
+  }
+
+  ofRequest({ signal, model, mode }: HostContext): readonly (HostModel | undefined)[] {
+    if (!signal) return [model];
+    const run = this.#of(signal);
+    if (run.fixed) return run.fixed;
+    const models = [model, ...run.replaced];
+    if (mode === undefined) run.fixed = models;
+    return models;
+  }
+
+  #of(signal: AbortSignal): RunModels {
+    const known = this.#runs.get(signal);
+    if (known) return known;
+    const run: RunModels = { replaced: [], fixed: undefined };
+    this.#runs.set(signal, run);
+    return run;
+  }
+}
+
+/**
+ * Messages that no host can send: reading them throws, and the request ends there with `reason` as its error. A handler
+ * that throws by itself is only passed over.
+ */
+export function unsendable(reason: string): readonly LogMessage[] {
+  const message = {
+    get role(): string {
+      throw new Error(reason);
+    },
+    content: [],
+    timestamp: 0,
+  };
+  return [message];
+}

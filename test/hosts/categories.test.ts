@@ -1,0 +1,188 @@
+import { describe, expect, it } from "vitest";
+import { currentHostName } from "../../fixtures/pi/hosts.ts";
+import { call, type Script } from "../../fixtures/pi/scripted-model.ts";
+import type { OpenOptions, PiSession } from "../../fixtures/pi/session.ts";
+import { CATEGORY_ENTRY } from "../../src/category/log.ts";
+import { closeAfterEach, pi, SHORT_COMPACTION, whole } from "./support.ts";
+
+closeAfterEach();
+
+const MODELS = [{ id: "plain" }, { id: "safe" }, { id: "safe-2" }];
+let providers = 0;
+
+interface Options extends Partial<OpenOptions> {
+  readonly labelled?: readonly string[];
+}
+
+/** A session with two labelled models and one without, which it starts with. */
+function open({ labelled = ["safe", "safe-2"], settings, ...options }: Options = {}): Promise<PiSession> {
+  const provider = options.provider ?? `category-${++providers}`;
+  const categories = { s: { models: labelled.map((id) => `${provider}/${id}`) } };
+  return pi({
+    next: () => "yes",
+    provider,
+    models: MODELS,
+    settings: { ...settings, tokenBudget: { categories } },
+    ui: true,
+    ...options,
+  });
+}
+
+const said = (session: PiSession) => session.ui.notices.map(({ message }) => message).join("\n");
+const models = (session: PiSession) => session.requests.map(({ model }) => model);
+const marks = (session: PiSession) =>
+  session
+    .branch()
+    .flatMap((entry) => (entry.type === "custom" && entry.customType === CATEGORY_ENTRY ? [entry.data] : []));
+
+/** No request to an unlabelled model held the secret. */
+function expectKept(session: PiSession, secret = "the secret"): void {
+  const leaked = session.requests.filter((request) => request.model === "plain" && whole(request).includes(secret));
+  expect(leaked).toEqual([]);
+}
+
+describe("a session of a category", () => {
+  it("is put on the labelled default, says so to the model, and writes the category on its log", async () => {
+    const session = await open();
+    await session.prompt("/category s");
+    expect(session.session.model?.id).toBe("safe");
+    await session.prompt("the secret");
+    expect(models(session)).toEqual(["safe"]);
+    expect(session.requests[0]?.systemPrompt).toContain('pass category "s"');
+    expect(marks(session)).toEqual([{ category: "s" }]);
+    expect(said(session)).toContain("category s");
+  });
+
+  it("keeps another labelled model that is chosen, and changes an unlabelled one back", async () => {
+    const session = await open();
+    await session.prompt("/category s");
+    await session.selectModel("safe-2");
+    await session.prompt("the secret");
+    await session.selectModel("plain");
+    expect(session.session.model?.id).toBe("safe");
+    await session.prompt("more");
+    expect(models(session)).toEqual(["safe-2", "safe"]);
+    expect(said(session)).toContain("uses");
+    expectKept(session);
+  });
+
+  it("sends nothing when no labelled model can be used, and goes on when the category is taken away", async () => {
+    const session = await open({ labelled: ["gone"] });
+    await session.prompt("/category s");
+    expect(said(session)).toMatch(/Nothing was sent to .*\/plain: this content is of category s/);
+    await session.prompt("the secret");
+    expect(session.requests).toEqual([]);
+    expect(said(session)).toMatch(/only .*\/gone may receive it/);
+    await session.prompt("/category none");
+    await session.prompt("hello");
+    expect(models(session)).toEqual(["plain"]);
+    expect(marks(session)).toEqual([{ category: "s" }, { category: null }]);
+  });
+
+  it("sends nothing to an unlabelled model that is put in during a run", async () => {
+    const held: { session?: PiSession } = {};
+    const next: Script = async (_request, n) => {
+      if (n > 0) return "done";
+      // As another extension or a client may do while the model thinks; the guard's own answer to it is undone too.
+      const { session } = held;
+      if (session) session.session.agent.state.model = { ...session.session.agent.state.model, id: "plain" };
+      return [call("get_context_remaining")];
+    };
+    const session = await open({ next });
+    held.session = session;
+    await session.prompt("/category s");
+    await session.prompt("the secret");
+    expectKept(session);
+    const expected = currentHostName() === "0.73.1" ? ["safe", "safe"] : ["safe"];
+    expect(models(session)).toEqual(expected);
+    if (currentHostName() !== "0.73.1") expect(said(session)).toContain("Nothing was sent to");
+  });
+
+  it("goes on with the labelled default when a person chooses an unlabelled model during a run", async () => {
+    const held: { session?: PiSession } = {};
+    const next: Script = async (_request, n) => {
+      if (n > 0) return "done";
+      await held.session?.selectModel("plain");
+      return [call("get_context_remaining")];
+    };
+    const session = await open({ next });
+    held.session = session;
+    await session.prompt("/category s");
+    await session.prompt("the secret");
+    expect(models(session)).toEqual(["safe", "safe"]);
+    expectKept(session);
+  });
+
+  it("is not changed during a run", async () => {
+    const held: { session?: PiSession } = {};
+    const next: Script = async () => {
+      await held.session?.session.prompt("/category none");
+      return "yes";
+    };
+    const session = await open({ next });
+    held.session = session;
+    await session.prompt("/category s");
+    await session.prompt("the secret");
+    expect(said(session)).toContain("not changed during a run");
+    expect(marks(session)).toEqual([{ category: "s" }]);
+  });
+
+  it("summarizes a left branch with a labelled model only", async () => {
+    const session = await open();
+    await session.prompt("one");
+    const [target] = session.branch().filter((entry) => entry.type === "message");
+    await session.prompt("/category s");
+    await session.prompt("the secret");
+    session.session.agent.state.model = { ...session.session.agent.state.model, id: "plain" };
+    await session.session.navigateTree(target?.id ?? "", { summarize: true });
+    expect(models(session)).toEqual(["plain", "safe", "safe"]);
+    expectKept(session);
+  });
+
+  it("does not summarize a left branch without a labelled model", async () => {
+    const session = await open({ labelled: ["gone"] });
+    await session.prompt("the secret");
+    const [target] = session.branch().filter((entry) => entry.type === "message");
+    await session.prompt("/category s");
+    const before = session.requests.length;
+    const { cancelled } = await session.session.navigateTree(target?.id ?? "", { summarize: true });
+    expect(cancelled).toBe(true);
+    expect(session.requests.length).toBe(before);
+    const free = await session.session.navigateTree(target?.id ?? "", { summarize: false });
+    expect(free.cancelled).toBe(false);
+  });
+
+  it("is not compacted by the host's summarizer on an unlabelled model", async () => {
+    const categories = (provider: string) => ({ s: { models: [`${provider}/gone`] } });
+    const provider = `category-${++providers}`;
+    const session = await pi({
+      next: () => "word ".repeat(400),
+      provider,
+      models: MODELS,
+      ui: true,
+      settings: { ...SHORT_COMPACTION, tokenBudget: { enabled: false, categories: categories(provider) } },
+    });
+    await session.prompt("one");
+    await session.prompt("two");
+    await session.prompt("/category s");
+    const before = session.requests.length;
+    await expect(session.session.compact()).rejects.toThrow(/cancel/i);
+    expect(session.requests.length).toBe(before);
+    await session.prompt("/category none");
+    await session.session.compact();
+    expect(session.requests.length).toBeGreaterThan(before);
+  });
+
+  it("is found again on the log when the session is opened again, and by replay on another branch", async () => {
+    const provider = `category-${++providers}`;
+    const first = await open({ provider });
+    await first.prompt("/category s");
+    await first.prompt("the secret");
+    const path = first.session.sessionFile ?? "";
+    await first.dispose();
+    const again = await open({ provider, session: { path } });
+    await again.prompt("more");
+    expect(models(again)).toEqual(["safe"]);
+    expect(marks(again)).toEqual([{ category: "s" }]);
+  });
+});
