@@ -8,18 +8,21 @@ import type { Category } from "../task/category.ts";
 import { type CategoryModels, labelledModels, modelName } from "./labels.ts";
 import { CATEGORY_ENTRY, type CategoryData, CategoryLog, type LogCategory } from "./log.ts";
 import { createRouter, mayReceive, type Route } from "./router.ts";
-import { type RegistryCategory, type Standing, standingOf } from "./standing.ts";
+import { type Registered, type RegistryCategory, type Standing, standingOf } from "./standing.ts";
 
 /** The session's place in its root task, as far as categories need it. */
 export interface GuardedTask {
   readonly agent: string;
   /** Null for the root. */
   readonly parent: string | null;
-  /** What the registry says; throws when it cannot be read. */
-  category(): Category;
+  /** What the registry says of an agent; throws when it cannot be read. */
+  agentNamed(address: string): Registered;
   /** Registers the session. */
   join(): Promise<void>;
-  readonly registry: { setCategory(address: string, category: Category): Promise<void> };
+  readonly registry: {
+    setCategory(address: string, category: Category): Promise<void>;
+    raiseCategory(address: string, category: Category): Promise<void>;
+  };
 }
 
 export interface GuardedSession {
@@ -119,26 +122,30 @@ export class CategoryGuard {
    */
   async agree(ctx: HostContext): Promise<void> {
     const standing = this.standing(ctx);
-    if (standing.type === "unknown" || standing.category === null) return;
+    if (standing.type === "unknown") return;
     const { category } = standing;
     const { registry } = this.#registered(ctx);
-    if (registry.type === "said" && registry.category !== category) await this.#register(ctx, category);
-    const log = this.#logged(ctx);
-    if (log.type !== "said" || log.category !== category) this.#parts.mark(CATEGORY_ENTRY, { category });
+    if (registry.type === "said" && registry.category !== category) {
+      const { task } = this.#parts.sessionOf(ctx);
+      await task.join();
+      await task.registry.raiseCategory(task.agent, category);
+    }
+    this.#say(ctx, category);
   }
 
   /** A person's decision: it moves everything below this session too. */
   async decide(ctx: HostContext, category: Category): Promise<void> {
-    await this.#register(ctx, category);
-    const log = this.#logged(ctx);
-    const said = log.type === "silent" ? null : log.type === "said" ? log.category : undefined;
-    if (said !== category) this.#parts.mark(CATEGORY_ENTRY, { category });
-  }
-
-  async #register(ctx: HostContext, category: Category): Promise<void> {
     const { task } = this.#parts.sessionOf(ctx);
     await task.join();
     await task.registry.setCategory(task.agent, category);
+    this.#say(ctx, category);
+  }
+
+  /** Writes the category on the log, unless it stands there. A silent log is one of ordinary content. */
+  #say(ctx: HostContext, category: Category): void {
+    const log = this.#logged(ctx);
+    const isSaid = log.type === "silent" ? category === null : log.type === "said" && log.category === category;
+    if (!isSaid) this.#parts.mark(CATEGORY_ENTRY, { category });
   }
 
   #registered(ctx: HostContext): { readonly registry: RegistryCategory; readonly isChild: boolean } {
@@ -146,7 +153,8 @@ export class CategoryGuard {
     try {
       const { task } = this.#parts.sessionOf(ctx);
       isChild = task.parent !== null;
-      return { registry: { type: "said", category: task.category() }, isChild };
+      const { category, decided } = task.agentNamed(task.agent);
+      return { registry: { type: "said", category, ...(decided === undefined ? {} : { decided }) }, isChild };
     } catch (error) {
       return { registry: { type: "unreadable", problem: messageOf(error) }, isChild };
     }

@@ -12,19 +12,24 @@ export interface CategoryData {
 export type LogCategory =
   /** The branch has no such entry. */
   | { readonly type: "silent" }
-  | { readonly type: "said"; readonly category: Category }
+  /** At a time in milliseconds since 1970. */
+  | { readonly type: "said"; readonly category: Category; readonly at: number }
   /** Its newest entry says nothing that can be read. */
   | { readonly type: "damaged" };
 
 const SILENT: LogCategory = { type: "silent" };
 
 /** What one entry says; undefined when it is another kind of entry. */
-export function categoryIn(entry: Pick<LogEntry, "type" | "customType" | "data">): LogCategory | undefined {
+export function categoryIn(
+  entry: Pick<LogEntry, "type" | "customType" | "data" | "timestamp">,
+): LogCategory | undefined {
   if (entry.type !== "custom" || entry.customType !== CATEGORY_ENTRY) return undefined;
   const { data } = entry;
   try {
     if (typeof data !== "object" || data === null || !("category" in data)) return { type: "damaged" };
-    return { type: "said", category: parseCategory(data.category) };
+    const at = Date.parse(entry.timestamp);
+    // Of an unknown time, it is not outdated by anything.
+    return { type: "said", category: parseCategory(data.category), at: Number.isNaN(at) ? Number.MAX_VALUE : at };
   } catch {
     return { type: "damaged" };
   }

@@ -3,8 +3,14 @@ import { shownValue } from "../errors.ts";
 import { type Category, canRead } from "../task/category.ts";
 import type { LogCategory } from "./log.ts";
 
+export interface Registered {
+  readonly category: Category;
+  /** When a person decided it, ISO 8601. */
+  readonly decided?: string;
+}
+
 export type RegistryCategory =
-  | { readonly type: "said"; readonly category: Category }
+  | ({ readonly type: "said" } & Registered)
   /** It cannot be read, or breaks a rule. */
   | { readonly type: "unreadable"; readonly problem: string };
 
@@ -28,6 +34,11 @@ function unknown(problem: string): Standing {
   return { type: "unknown", problem };
 }
 
+/** What the log said before a person decided otherwise is outdated. */
+function isOutdated(log: LogCategory, { decided }: Registered): boolean {
+  return log.type === "said" && decided !== undefined && Date.parse(decided) > log.at;
+}
+
 const BY_HAND = "Say what it is with /category and a label, or /category none.";
 
 export function standingOf({ registry, log, isChild }: StandingFacts): Standing {
@@ -40,6 +51,7 @@ export function standingOf({ registry, log, isChild }: StandingFacts): Standing 
     return mayBeOrdinary ? known(null) : unknown(registry.problem);
   }
   const { category } = registry;
+  if (isOutdated(log, registry)) return known(category);
   if (said === null || said === category) return known(category);
   if (category === null) return known(said);
   return unknown(
@@ -51,8 +63,9 @@ export function standingOf({ registry, log, isChild }: StandingFacts): Standing 
  * What another agent's content is: the stricter of the registry and what its log says last. Undefined when they name
  * two categories or the log cannot be read; then nobody may read it.
  */
-export function ownerCategory(registered: Category, log: LogCategory): Category | undefined {
-  const standing = standingOf({ registry: { type: "said", category: registered }, log, isChild: false });
+export function ownerCategory({ category, decided }: Registered, log: LogCategory): Category | undefined {
+  const registered = { category, ...(decided === undefined ? {} : { decided }) };
+  const standing = standingOf({ registry: { type: "said", ...registered }, log, isChild: false });
   return standing.type === "known" ? standing.category : undefined;
 }
 

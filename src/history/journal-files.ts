@@ -30,6 +30,11 @@ export interface JournalPlace {
   readonly markEvery?: number | undefined;
 }
 
+/** The log of the journal in a history directory. */
+export function journalFile(directory: string): string {
+  return `${directory}${directory.endsWith("/") ? "" : "/"}${LOG_NAME}`;
+}
+
 interface CachedEntry {
   readonly entry: LogEntry;
   readonly bytes: number;
@@ -55,7 +60,10 @@ export class JournalFiles {
     const format = "pi-token-budget journal";
     const separator = directory.endsWith("/") ? "" : "/";
     const at = (name: string) => `${directory}${separator}${name}`;
-    this.log = new AppendLog({ file: at(LOG_NAME), format, version: JOURNAL_VERSION, shown: this.shown }, disk);
+    this.log = new AppendLog(
+      { file: journalFile(directory), format, version: JOURNAL_VERSION, shown: this.shown },
+      disk,
+    );
     const sidecar = { file: at(SIDECAR_NAME), format: `${format} index`, version: JOURNAL_VERSION };
     this.sidecar = new Sidecar({ ...sidecar, shown: `The index of ${this.shown}` }, disk);
   }

@@ -112,6 +112,12 @@ export class Registry implements TaskFacts {
 
   /** A person's change of category; it moves everything below the agent too. */
   async setCategory(address: string, category: Category): Promise<void> {
+    const decided = new Date().toISOString();
+    await this.update((roster) => withCategory(roster, address, category, decided));
+  }
+
+  /** Brings an ordinary agent, and everything below it, up to the category that its own log has. */
+  async raiseCategory(address: string, category: Category): Promise<void> {
     await this.update((roster) => withCategory(roster, address, category));
   }
 

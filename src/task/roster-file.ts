@@ -49,6 +49,10 @@ function isState(value: unknown): value is AgentState {
 const ADDRESS: FieldRule = { rule: "an agent address", fits: (v) => typeof v === "string" && isAddress(v) };
 const PLACE: FieldRule = { rule: "a path below the storage", fits: isRelativePath };
 
+function isTime(value: unknown): boolean {
+  return typeof value === "string" && !Number.isNaN(Date.parse(value));
+}
+
 const AGENT_RULES: Readonly<Record<keyof RosterAgent, FieldRule>> = {
   address: ADDRESS,
   parent: { rule: "an agent address or null", fits: (v) => v === null || ADDRESS.fits(v) },
@@ -59,7 +63,8 @@ const AGENT_RULES: Readonly<Record<keyof RosterAgent, FieldRule>> = {
   historyDir: PLACE,
   category: { rule: "a category label or null", fits: isLabel },
   categoryOwn: { rule: "true or false", fits: (v) => typeof v === "boolean" },
-  created: { rule: "a time", fits: (v) => typeof v === "string" && !Number.isNaN(Date.parse(v)) },
+  created: { rule: "a time", fits: isTime },
+  decided: { rule: "a time, or left out", fits: (v) => v === undefined || isTime(v) },
   state: { rule: 'an object of type "running" with a pid, or "ended"', fits: isState },
 };
 const AGENT_FIELDS = Object.keys(AGENT_RULES) as (keyof RosterAgent)[];

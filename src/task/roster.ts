@@ -23,6 +23,8 @@ export interface RosterAgent extends Categorized {
   /** When it was registered, ISO 8601. */
   readonly created: string;
   readonly state: AgentState;
+  /** When a person last decided the category, ISO 8601; absent when nobody has. What logs said before is outdated. */
+  readonly decided?: string;
 }
 
 /** In the order of registration. */
@@ -168,14 +170,18 @@ export function withEnded(roster: Roster, address: string, pid: number): Roster 
   return replaced(roster, { ...agent, state: { type: "ended" } });
 }
 
-/** A change of category by hand: it moves everything below the agent too, ordinary tasks included. */
-export function withCategory(roster: Roster, address: string, category: Category): Roster {
+/**
+ * The roster with another category for an agent and everything below it, ordinary tasks included. `decided` is when a
+ * person decided that; without it the registry is only brought up to what the agent's own log says.
+ */
+export function withCategory(roster: Roster, address: string, category: Category, decided?: string): Roster {
   const agent = agentAt(roster, address);
   if (agent === undefined) {
     throw new TokenBudgetError("unknown_agent", `There is no agent ${shownValue(address)} in this root task.`);
   }
   const above = agent.parent === null ? undefined : agentAt(roster, agent.parent);
-  const dyed: RosterAgent = { ...agent, category, categoryOwn: true };
+  const moved = { category, ...(decided === undefined ? {} : { decided }) };
+  const dyed: RosterAgent = { ...agent, ...moved, categoryOwn: true };
   const problem = above && categoryProblem(above, dyed);
   if (problem !== undefined) {
     throw new TokenBudgetError(
@@ -185,7 +191,7 @@ export function withCategory(roster: Roster, address: string, category: Category
   }
   return roster.map((other) => {
     if (other.address === address) return dyed;
-    return isDescendant(roster, other, address) ? { ...other, category } : other;
+    return isDescendant(roster, other, address) ? { ...other, ...moved } : other;
   });
 }
 

@@ -1,8 +1,14 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import type { ExtensionFactory } from "@mariozechner/pi-coding-agent";
 import { describe, expect, it } from "vitest";
+import { currentAgentDir } from "../../fixtures/pi/environment.ts";
 import { currentHostName } from "../../fixtures/pi/hosts.ts";
 import { call, type Script } from "../../fixtures/pi/scripted-model.ts";
 import type { OpenOptions, PiSession } from "../../fixtures/pi/session.ts";
+import { setAgentCategory } from "../../src/category/change.ts";
 import { CATEGORY_ENTRY } from "../../src/category/log.ts";
+import type { TaskContext } from "../../src/task/context.ts";
+import { homeStorage, taskLayout } from "../../src/task/layout.ts";
 import { closeAfterEach, pi, SHORT_COMPACTION, whole } from "./support.ts";
 
 closeAfterEach();
@@ -184,5 +190,165 @@ describe("a session of a category", () => {
     await again.prompt("more");
     expect(models(again)).toEqual(["safe"]);
     expect(marks(again)).toEqual([{ category: "s" }]);
+  });
+});
+
+/** A session's own root task. */
+function taskOf({ session }: PiSession): TaskContext {
+  const { sessionId, sessionFile } = session;
+  const storageRoot = homeStorage({ sessionId, sessionFile }, currentAgentDir());
+  return { version: 1, runId: sessionId, rootSessionId: sessionId, storageRoot };
+}
+
+function registryOf(session: PiSession): string {
+  const task = taskOf(session);
+  return taskLayout(task.storageRoot, task).registry;
+}
+
+function tamper(session: PiSession, change: (agent: Record<string, unknown>) => Record<string, unknown>): void {
+  const file = registryOf(session);
+  const registry = JSON.parse(readFileSync(file, "utf8")) as { agents: Record<string, unknown>[] };
+  writeFileSync(file, JSON.stringify({ ...registry, agents: registry.agents.map(change) }));
+}
+
+describe("registry and log", () => {
+  it("disagreeing mean the stricter of the two, which the registry gets back", async () => {
+    const session = await open();
+    await session.prompt("/category s");
+    await session.prompt("the secret");
+    tamper(session, ({ decided: _, ...agent }) => ({ ...agent, category: null }));
+    session.session.agent.state.model = { ...session.session.agent.state.model, id: "plain" };
+    await session.prompt("more");
+    expect(models(session)).toEqual(["safe", "safe"]);
+    expect(readFileSync(registryOf(session), "utf8")).toContain('"category":"s"');
+  });
+
+  it("naming two categories stop every request until a person decides", async () => {
+    const session = await open();
+    await session.prompt("/category s");
+    tamper(session, ({ decided: _, ...agent }) => ({ ...agent, category: "t" }));
+    await session.prompt("the secret");
+    expect(session.requests).toEqual([]);
+    expect(said(session)).toMatch(/log says .*"s".*registry .*"t".*\/category/);
+    await session.prompt("/category s");
+    await session.prompt("more");
+    expect(models(session)).toEqual(["safe"]);
+  });
+
+  it("follow a decision that another program made", async () => {
+    const session = await open();
+    await session.prompt("/category s");
+    await session.prompt("the secret");
+    const context = taskOf(session);
+    await setAgentCategory(context, "/root", null);
+    await session.selectModel("plain");
+    await session.prompt("ordinary now");
+    expect(models(session)).toEqual(["safe", "plain"]);
+    expect(marks(session)).toEqual([{ category: "s" }, { category: null }]);
+    await setAgentCategory(context, "/root", "s");
+    await session.prompt("the secret");
+    expect(models(session)).toEqual(["safe", "plain", "safe"]);
+  });
+
+  it.each(["not json", JSON.stringify({ version: 99 })])(
+    "with a registry of %j a session of a category is stopped",
+    async (content) => {
+      const session = await open();
+      await session.prompt("/category s");
+      writeFileSync(registryOf(session), content);
+      await session.prompt("the secret");
+      expect(session.requests).toEqual([]);
+      expect(said(session)).toMatch(/not known which category.*registry/);
+      await session.prompt("/category none");
+      expect(said(session)).toContain("The category was not changed");
+    },
+  );
+
+  it("with an unreadable registry leave an ordinary session alone", async () => {
+    const session = await open();
+    await session.prompt("/category s");
+    await session.prompt("/category none");
+    writeFileSync(registryOf(session), "not json");
+    await session.selectModel("plain");
+    await session.prompt("hello");
+    expect(models(session)).toEqual(["plain"]);
+  });
+});
+
+describe("other requests and other extensions", () => {
+  it("stop in sessions without anybody to see it, and in runs that an extension starts", async () => {
+    let start: (() => void) | undefined;
+    const other: ExtensionFactory = (extension) => {
+      start = () =>
+        extension.sendMessage({ customType: "other", content: "the secret", display: true }, { triggerTurn: true });
+    };
+    const session = await open({ labelled: ["gone"], factories: [other], ui: false });
+    await session.prompt("/category s");
+    start?.();
+    await session.settled();
+    await session.prompt("the secret");
+    expect(session.requests).toEqual([]);
+  });
+
+  it("stop behind an extension that changes the messages", async () => {
+    const other: ExtensionFactory = (extension) => {
+      extension.on("context", ({ messages }) => ({ messages: messages.filter(({ role }) => role !== "custom") }));
+    };
+    const session = await open({ labelled: ["gone"], factories: [other] });
+    await session.prompt("/category s");
+    await session.prompt("the secret");
+    expect(session.requests).toEqual([]);
+    // The host reports the other handler: it could not read what nobody may send.
+    (session.errors as string[]).length = 0;
+  });
+
+  const newest = currentHostName() === "1.6.0";
+
+  // Only 1.x has virtual models.
+  it.runIf(newest)("is not routed by a virtual model, whatever name is labelled", async () => {
+    const routed: unknown[] = [];
+    const provider = `category-${++providers}`;
+    const other: ExtensionFactory = (extension) => {
+      const { registerVirtualModel } = extension as unknown as {
+        registerVirtualModel(model: Record<string, unknown>): void;
+      };
+      registerVirtualModel({
+        provider,
+        id: "virtual",
+        name: "virtual",
+        route: (request: { messages: unknown }) => {
+          routed.push(request.messages);
+          return { model: { provider, id: "plain" }, thinkingLevel: "off" };
+        },
+      });
+    };
+    const session = await open({ provider, labelled: ["virtual"], factories: [other] });
+    await session.selectModel("virtual");
+    await session.prompt("ordinary");
+    expect(models(session)).toEqual(["plain"]);
+    expect(routed).toHaveLength(1);
+    await session.prompt("/category s");
+    await session.prompt("the secret");
+    expect(routed).toHaveLength(1);
+    expect(models(session)).toEqual(["plain"]);
+    expect(said(session)).toContain("Nothing was sent to");
+  });
+
+  // Only 1.x keeps caches warm.
+  it.runIf(newest)("are not repeated to an unlabelled model to keep a cache warm", async () => {
+    const session = await open({ labelled: ["gone"] });
+    const runner = session.session.extensionRunner as unknown as {
+      emitCacheWarmingDecision(event: Record<string, unknown>): Promise<string>;
+    };
+    const decision = () => runner.emitCacheWarmingDecision({ type: "cache_warming_decision", action: "warm" });
+    await session.prompt("the secret");
+    expect(await decision()).toBe("warm");
+    await session.prompt("/category s");
+    expect(await decision()).toBe("stop");
+    const labelled = await open();
+    await labelled.prompt("/category s");
+    await labelled.prompt("the secret");
+    const other = labelled.session.extensionRunner as unknown as typeof runner;
+    expect(await other.emitCacheWarmingDecision({ type: "cache_warming_decision", action: "warm" })).toBe("warm");
   });
 });
