@@ -19,6 +19,7 @@ import {
   type TaskFacts,
   withCategory,
   withEnded,
+  withLogged,
   withSession,
 } from "./roster.ts";
 import { parseRoster, rosterFields } from "./roster-file.ts";
@@ -116,9 +117,9 @@ export class Registry implements TaskFacts {
     await this.update((roster) => withCategory(roster, address, category, decided));
   }
 
-  /** Brings an ordinary agent, and everything below it, up to the category that its own log has. */
+  /** Brings an agent up to the category that its own log has. */
   async raiseCategory(address: string, category: Category): Promise<void> {
-    await this.update((roster) => withCategory(roster, address, category));
+    await this.update((roster) => withLogged(roster, address, category));
   }
 
   /** Whether the process of an agent still runs it. */

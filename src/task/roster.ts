@@ -170,29 +170,46 @@ export function withEnded(roster: Roster, address: string, pid: number): Roster 
   return replaced(roster, { ...agent, state: { type: "ended" } });
 }
 
-/**
- * The roster with another category for an agent and everything below it, ordinary tasks included. `decided` is when a
- * person decided that; without it the registry is only brought up to what the agent's own log says.
- */
-export function withCategory(roster: Roster, address: string, category: Category, decided?: string): Roster {
+/** A person's decision at a time: it moves everything below the agent too, ordinary tasks included. */
+export function withCategory(roster: Roster, address: string, category: Category, decided: string): Roster {
+  const moved = { category, decided };
+  const dyed = changed(roster, address, { ...moved, categoryOwn: true });
+  return roster.map((other) => {
+    if (other.address === address) return dyed;
+    return isDescendant(roster, other, address) ? { ...other, ...moved } : other;
+  });
+}
+
+/** An agent as its own log says it is; what is below follows where it has its parent's category. */
+export function withLogged(roster: Roster, address: string, category: Category): Roster {
+  const moved = new Map([[address, changed(roster, address, { category, categoryOwn: true })]]);
+  // A child is registered after its parent.
+  for (const agent of roster) {
+    if (agent.parent !== null && moved.has(agent.parent) && !agent.categoryOwn) {
+      moved.set(agent.address, { ...agent, category });
+    }
+  }
+  return roster.map((agent) => moved.get(agent.address) ?? agent);
+}
+
+/** An agent with another category; throws where its parent's does not let it have that. */
+function changed(
+  roster: Roster,
+  address: string,
+  change: Pick<RosterAgent, "category" | "categoryOwn" | "decided">,
+): RosterAgent {
   const agent = agentAt(roster, address);
   if (agent === undefined) {
     throw new TokenBudgetError("unknown_agent", `There is no agent ${shownValue(address)} in this root task.`);
   }
   const above = agent.parent === null ? undefined : agentAt(roster, agent.parent);
-  const moved = { category, ...(decided === undefined ? {} : { decided }) };
-  const dyed: RosterAgent = { ...agent, ...moved, categoryOwn: true };
+  const dyed: RosterAgent = { ...agent, ...change };
   const problem = above && categoryProblem(above, dyed);
-  if (problem !== undefined) {
-    throw new TokenBudgetError(
-      "refused",
-      `The category of ${address} was not changed: ${problem}. Give the parent's own category, or none.`,
-    );
-  }
-  return roster.map((other) => {
-    if (other.address === address) return dyed;
-    return isDescendant(roster, other, address) ? { ...other, ...moved } : other;
-  });
+  if (problem === undefined) return dyed;
+  throw new TokenBudgetError(
+    "refused",
+    `The category of ${address} was not changed: ${problem}. Give the parent's own category, or none.`,
+  );
 }
 
 /** Addresses may skip levels, so that descent goes by parents and not by names. */

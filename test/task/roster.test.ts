@@ -13,10 +13,12 @@ import {
   type TaskFacts,
   withCategory,
   withEnded,
+  withLogged,
   withSession,
 } from "../../src/task/roster.ts";
 import { parseRoster, rosterFields } from "../../src/task/roster-file.ts";
 
+const AT = "2025-01-02T03:04:05.678Z";
 const CONTEXT: TaskContext = { version: 1, runId: "r", rootSessionId: "r", storageRoot: "/s" };
 const TASK: TaskFacts = {
   rootSessionId: "r",
@@ -130,14 +132,36 @@ describe("categories", () => {
   });
 
   test("changed by hand move everything below, ordinary tasks included", () => {
-    expect(new Set(Object.values(categoriesOf(withCategory(DYED, "/root", "t"))))).toEqual(new Set(["t"]));
-    expect(new Set(Object.values(categoriesOf(withCategory(DYED, "/root", null))))).toEqual(new Set([null]));
-    expect(categoriesOf(withCategory(DYED, "/root/ordinary", "s"))["/root/ordinary/below"]).toBe("s");
-    expect(categoriesOf(withCategory(DYED, "/root/inherits", null))["/root/inherits"]).toBe(null);
-    const elsewhere = () => withCategory(DYED, "/root/inherits", "t");
+    expect(new Set(Object.values(categoriesOf(withCategory(DYED, "/root", "t", AT))))).toEqual(new Set(["t"]));
+    expect(new Set(Object.values(categoriesOf(withCategory(DYED, "/root", null, AT))))).toEqual(new Set([null]));
+    expect(categoriesOf(withCategory(DYED, "/root/ordinary", "s", AT))["/root/ordinary/below"]).toBe("s");
+    expect(categoriesOf(withCategory(DYED, "/root/inherits", null, AT))["/root/inherits"]).toBe(null);
+    const elsewhere = () => withCategory(DYED, "/root/inherits", "t", AT);
     expect(elsewhere).toThrow(/\/root\/inherits was not changed: .*another category than its parent \/root\./);
-    expect(() => withCategory(DYED, "/root/nobody", null)).toThrow(expect.objectContaining({ code: "unknown_agent" }));
+    expect(() => withCategory(DYED, "/root/nobody", null, AT)).toThrow(
+      expect.objectContaining({ code: "unknown_agent" }),
+    );
   });
+});
+
+test("a log of a category brings its agent up to it, and below it what has its parent's category", () => {
+  const tampered = rosterOf(
+    ROOT,
+    wanting("/root/inherits", "s1"),
+    wanting("/root/ordinary", "s2", { declared: null }),
+    wanting("/root/ordinary/below", "s3", { parent: "/root/ordinary" }),
+    wanting("/root/inherits/below", "s4", { parent: "/root/inherits" }),
+  );
+  const raised = withLogged(tampered, "/root", "s");
+  expect(categoriesOf(raised)).toEqual({
+    "/root": "s",
+    "/root/inherits": "s",
+    "/root/ordinary": null,
+    "/root/ordinary/below": null,
+    "/root/inherits/below": "s",
+  });
+  expect(rosterProblem(raised)).toBeUndefined();
+  expect(() => withLogged(raised, "/root/ordinary", "t")).toThrow(/another category than its parent/);
 });
 
 const NAMES = ["/root", "/root/a", "/root/b", "/root/a/c", "/root/a/c/d"] as const;
@@ -159,7 +183,7 @@ test("nothing that registers or changes agents ever breaks a rule, and files giv
           const next =
             "sessionId" in step
               ? withSession(roster, wanting(step.address, step.sessionId, step), TASK)
-              : withCategory(roster, step.address, step.category);
+              : withCategory(roster, step.address, step.category, AT);
           // A request that contradicts itself is for the registry's last look to refuse.
           if (rosterProblem(next) === undefined) roster = next;
           else expect("sessionId" in step).toBe(true);
@@ -188,6 +212,7 @@ describe("a registry's fields", () => {
     ["historyDir", "a/../../b", /historyDir/],
     ["category", "S", /category is "S", not a category label or null/],
     ["categoryOwn", "yes", /not true or false/],
+    ["decided", "yesterday", /not a time, or left out/],
     ["created", "yesterday", /not a time/],
     ["state", { type: "running", pid: -1, processStart: null }, /agents\[1\]\.state/],
     ["state", { type: "asleep" }, /agents\[1\]\.state/],
