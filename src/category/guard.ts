@@ -8,7 +8,7 @@ import type { Category } from "../task/category.ts";
 import { type CategoryModels, labelledModels, modelName } from "./labels.ts";
 import { CATEGORY_ENTRY, type CategoryData, CategoryLog, type LogCategory } from "./log.ts";
 import { createRouter, mayReceive, type Route } from "./router.ts";
-import { type Registered, type RegistryCategory, type Standing, standingOf } from "./standing.ts";
+import { isOutdated, type Registered, type RegistryCategory, type Standing, standingOf } from "./standing.ts";
 
 /** The session's place in its root task, as far as categories need it. */
 export interface GuardedTask {
@@ -141,10 +141,12 @@ export class CategoryGuard {
     this.#say(ctx, category);
   }
 
-  /** Writes the category on the log, unless it stands there. A silent log is one of ordinary content. */
+  /** Writes the category on the log, unless it stands there and counts. A silent log is one of ordinary content. */
   #say(ctx: HostContext, category: Category): void {
     const log = this.#logged(ctx);
-    const isSaid = log.type === "silent" ? category === null : log.type === "said" && log.category === category;
+    const { registry } = this.#registered(ctx);
+    const counts = log.type === "said" && !(registry.type === "said" && isOutdated(log, registry));
+    const isSaid = log.type === "silent" ? category === null : counts && log.category === category;
     if (!isSaid) this.#parts.mark(CATEGORY_ENTRY, { category });
   }
 

@@ -34,8 +34,8 @@ function unknown(problem: string): Standing {
   return { type: "unknown", problem };
 }
 
-/** What the log said before a person decided otherwise is outdated. */
-function isOutdated(log: LogCategory, { decided }: Registered): boolean {
+/** What the log said before a person decided is outdated, though it may be the same. */
+export function isOutdated(log: LogCategory, { decided }: Registered): boolean {
   return log.type === "said" && decided !== undefined && Date.parse(decided) > log.at;
 }
 
