@@ -1,5 +1,6 @@
 // One session among the agents of its root task: whose notes and history it may read and write, and its own journal,
 // from which the others read. Every path between agents goes through `canRead` and `assertFlow` here.
+import { OwnerCategories } from "./category/owners.ts";
 import { messageOf, TokenBudgetError } from "./errors.ts";
 import { JournalReader } from "./history/journal-reader.ts";
 import { JournalWriter } from "./history/journal-writer.ts";
@@ -42,6 +43,7 @@ export interface NotesTarget {
 export class AgentAccess {
   readonly #parts: AgentAccessParts;
   readonly #journal: JournalWriter;
+  readonly #owners = new OwnerCategories();
   readonly #reported = new Set<string>();
   /** Most recently used last. */
   readonly #readers = new Map<string, JournalReader>();
@@ -79,17 +81,20 @@ export class AgentAccess {
     }
     const other = task.agentNamed(address);
     const own = category();
-    assertFlow(own, other.category);
+    const content = this.#owners.of(other);
+    // Of content that two categories claim, nobody can be told that it may come here.
+    if (content === undefined) throw restricted(address);
+    assertFlow(own, content);
     await task.join();
-    return { notes: this.#notesOf(other), readable: canRead(own, other.category) };
+    return { notes: this.#notesOf(other), readable: canRead(own, content) };
   }
 
   /** Agents by address, the own one first; those that may not be read are marked. Throws when nobody can know. */
   addresses(): readonly string[] {
     const own = this.#parts.category();
     const others = this.#parts.task.agents().filter(({ address }) => address !== this.agent);
-    const shown = others.slice(-LISTED_AGENTS_MAX).map(({ address, category }) => {
-      return canRead(own, category) ? address : `${address} (restricted)`;
+    const shown = others.slice(-LISTED_AGENTS_MAX).map((other) => {
+      return this.#mayRead(own, other) ? other.address : `${other.address} (restricted)`;
     });
     const omitted = others.length - shown.length;
     return [this.agent, ...shown, ...(omitted === 0 ? [] : [`(${omitted} older agents left out)`])];
@@ -99,9 +104,9 @@ export class AgentAccess {
   children(): readonly RunningChild[] {
     try {
       const own = this.#parts.category();
-      return this.#running().map(({ address, category }) => ({
-        address,
-        task: canRead(own, category) ? this.#taskLines.get(address) : undefined,
+      return this.#running().map((child) => ({
+        address: child.address,
+        task: this.#mayRead(own, child) ? this.#taskLines.get(child.address) : undefined,
       }));
     } catch {
       // Reads of others say what is wrong; a window opens all the same.
@@ -114,7 +119,7 @@ export class AgentAccess {
     try {
       const own = this.#parts.category();
       for (const child of this.#running()) {
-        if (this.#taskLines.has(child.address) || !canRead(own, child.category)) continue;
+        if (this.#taskLines.has(child.address) || !this.#mayRead(own, child)) continue;
         const line = taskLine(await this.#journalOf(child));
         if (line !== undefined) this.#taskLines.set(child.address, line);
       }
@@ -156,11 +161,13 @@ export class AgentAccess {
   #readable(address: string): TaskAgent {
     const { task, category } = this.#parts;
     const other = task.agentNamed(address);
-    if (canRead(category(), other.category)) return other;
-    throw new TokenBudgetError(
-      "refused",
-      `${address} is restricted: its content is not for this agent. Do without it.`,
-    );
+    if (this.#mayRead(category(), other)) return other;
+    throw restricted(address);
+  }
+
+  #mayRead(own: Category, other: TaskAgent): boolean {
+    const content = this.#owners.of(other);
+    return content !== undefined && canRead(own, content);
   }
 
   #notesOf({ notesRoot: root, address: agent }: TaskAgent): NotesStore {
@@ -182,6 +189,10 @@ export class AgentAccess {
     const agents = this.#parts.task.agents();
     return agents.filter(({ address, running }) => running && isBelow(address, this.agent)).reverse();
   }
+}
+
+function restricted(address: string): TokenBudgetError {
+  return new TokenBudgetError("refused", `${address} is restricted: its content is not for this agent. Do without it.`);
 }
 
 /** The first line of what a child was asked first. */

@@ -1,7 +1,9 @@
 // The parts of one session, built when it starts: its index and windows, its notes, its settings. Holds no state of
 // other sessions, and nothing that the log could say instead.
 import { AgentAccess } from "./agents.ts";
+import { contentCategory } from "./category/guard.ts";
 import type { CategoryModels } from "./category/labels.ts";
+import { CategoryLog } from "./category/log.ts";
 import { messageOf } from "./errors.ts";
 import { liveSource } from "./history/live.ts";
 import type { HostContext, SessionStartEvent } from "./host/api.ts";
@@ -188,6 +190,7 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
   const publish = () => coordination.publish(phase(), windows.branch.current.id);
   const coordination = new Coordination(host.events, sessionId, () => publish());
   const history = liveSource(agent, windows.branch, entries);
+  const categoryLog = new CategoryLog(entries);
   const access = new AgentAccess({
     task,
     ownNotes: notes,
@@ -197,7 +200,7 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
       return history;
     },
     entries,
-    category: () => task.category(),
+    category: () => contentCategory(task, categoryLog),
     maxFileBytes: () => settings().notesMaxFileBytes,
     report,
   });

@@ -151,14 +151,10 @@ export class CategoryGuard {
   }
 
   #registered(ctx: HostContext): { readonly registry: RegistryCategory; readonly isChild: boolean } {
-    let isChild = false;
     try {
-      const { task } = this.#parts.sessionOf(ctx);
-      isChild = task.parent !== null;
-      const { category, decided } = task.agentNamed(task.agent);
-      return { registry: { type: "said", category, ...(decided === undefined ? {} : { decided }) }, isChild };
+      return registered(this.#parts.sessionOf(ctx).task);
     } catch (error) {
-      return { registry: { type: "unreadable", problem: messageOf(error) }, isChild };
+      return { registry: { type: "unreadable", problem: messageOf(error) }, isChild: false };
     }
   }
 
@@ -185,6 +181,34 @@ export class CategoryGuard {
     const labelled = labelledModels(this.#labels(ctx), category);
     return { type: "refused", error: new CategoryModelError(category, labelled, from) };
   }
+}
+
+function registered(task: Pick<GuardedTask, "agent" | "parent" | "agentNamed">): {
+  readonly registry: RegistryCategory;
+  readonly isChild: boolean;
+} {
+  const isChild = task.parent !== null;
+  try {
+    const { category, decided } = task.agentNamed(task.agent);
+    return { registry: { type: "said", category, ...(decided === undefined ? {} : { decided }) }, isChild };
+  } catch (error) {
+    return { registry: { type: "unreadable", problem: messageOf(error) }, isChild };
+  }
+}
+
+/**
+ * What a session's content is, for reading others' and for writing to them. Throws when nobody can know, as when the
+ * registry cannot be read: then nothing of others is read.
+ */
+export function contentCategory(
+  task: Pick<GuardedTask, "agent" | "parent" | "agentNamed">,
+  log: CategoryLog,
+): Category {
+  const { registry, isChild } = registered(task);
+  if (registry.type === "unreadable") throw new TokenBudgetError("refused", registry.problem);
+  const standing = standingOf({ registry, isChild, log: log.read() });
+  if (standing.type === "unknown") throw new TokenBudgetError("refused", standing.problem);
+  return standing.category;
 }
 
 function undecided(problem: string): TokenBudgetError {

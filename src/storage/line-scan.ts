@@ -5,6 +5,7 @@ import { codeOf, type DiskCalls, NODE_DISK, storageFailure } from "./disk.ts";
 
 const NEWLINE = 0x0a;
 const CHUNK_BYTES = 1_048_576;
+const HEAD_BYTES = 256;
 const READ_FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 export interface LineScanOptions {
@@ -21,6 +22,8 @@ export class LineScan {
   readonly #disk: DiskCalls;
   readonly #needle: Buffer;
   #inode = 0;
+  /** How the file begins: a number of an inode is used again. */
+  #head: Buffer = Buffer.alloc(0);
   /** Bytes that were looked at: whole lines only. */
   #end = 0;
 
@@ -54,9 +57,13 @@ export class LineScan {
 
   #read(descriptor: number, found: (line: Buffer) => void): "on" | "again" {
     const { ino, size } = this.#disk.fstatSync(descriptor);
-    const isSame = ino === this.#inode && size >= this.#end;
+    const head = Buffer.alloc(HEAD_BYTES);
+    const begins = head.subarray(0, this.#disk.readSync(descriptor, head, 0, HEAD_BYTES, 0));
+    const known = this.#head.length;
+    const isSame = ino === this.#inode && size >= this.#end && begins.subarray(0, known).equals(this.#head);
     if (!isSame) this.#end = 0;
     this.#inode = ino;
+    this.#head = begins;
     let chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, Math.max(1, size - this.#end)));
     while (this.#end < size) {
       const length = this.#disk.readSync(descriptor, chunk, 0, chunk.length, this.#end);

@@ -37,7 +37,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       declared: fc.constantFrom(undefined, null, "s", "t"),
     }),
   },
-  { weight: 3, arbitrary: fc.record({ do: fc.constantFrom("work" as const, "work" as const, "send" as const), by: agent }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constantFrom("work" as const, "work" as const, "send" as const), by: agent }),
+  },
   {
     weight: 4,
     arbitrary: fc.record({ do: fc.constantFrom("read" as const, "write" as const), by: agent, other: agent }),

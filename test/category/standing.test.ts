@@ -1,0 +1,125 @@
+// What a session's content is: the log by replay, and the stricter of registry and log.
+import { describe, expect, test } from "vitest";
+import { CATEGORY_ENTRY, CategoryLog, type LogCategory } from "../../src/category/log.ts";
+import {
+  mayRead,
+  ownerCategory,
+  type RegistryCategory,
+  type Standing,
+  standingOf,
+} from "../../src/category/standing.ts";
+import type { LogEntry } from "../../src/host/entries.ts";
+import type { Category } from "../../src/task/category.ts";
+
+const AT = Date.parse("2025-01-02T03:04:05.000Z");
+const LATER = "2025-01-02T03:04:06.000Z";
+const EARLIER = "2025-01-02T03:04:04.000Z";
+
+function tree(...rows: readonly (readonly [id: string, parentId: string | null, data?: unknown])[]) {
+  const entries = new Map<string, LogEntry>();
+  for (const [id, parentId, data] of rows) {
+    const base = { id, parentId, timestamp: new Date(AT).toISOString() };
+    entries.set(
+      id,
+      data === undefined ? { ...base, type: "message" } : { ...base, type: "custom", customType: CATEGORY_ENTRY, data },
+    );
+  }
+  let leaf: string | null = rows.at(-1)?.[0] ?? null;
+  let looked = 0;
+  return {
+    source: {
+      leafId: () => leaf,
+      entry: (id: string) => {
+        looked++;
+        return entries.get(id);
+      },
+    },
+    go: (id: string | null) => {
+      leaf = id;
+    },
+    add: (entry: LogEntry) => {
+      entries.set(entry.id, entry);
+      leaf = entry.id;
+    },
+    looked: () => looked,
+  };
+}
+
+describe("the log", () => {
+  test("says what its newest entry on the branch says", () => {
+    const { source, go } = tree(
+      ["a", null],
+      ["b", "a", { category: "s" }],
+      ["c", "b"],
+      ["d", "c", { category: null }],
+      ["e", "d"],
+    );
+    const log = new CategoryLog(source);
+    expect(log.read()).toEqual({ type: "said", category: null, at: AT });
+    go("c");
+    expect(log.read()).toEqual({ type: "said", category: "s", at: AT });
+    go("a");
+    expect(log.read()).toEqual({ type: "silent" });
+    go("e");
+    expect(log.read()).toMatchObject({ category: null });
+    go(null);
+    expect(log.read()).toEqual({ type: "silent" });
+  });
+
+  test.each([null, "s", {}, { category: 5 }, { category: "" }, { category: "a b" }])("with %j is damaged", (data) => {
+    expect(new CategoryLog(tree(["a", null, data ?? 0]).source).read()).toEqual({ type: "damaged" });
+  });
+
+  test("looks at each entry once, and ends on a damaged tree", () => {
+    const log = tree(...Array.from({ length: 1_000 }, (_, at) => [`${at}`, at === 0 ? null : `${at - 1}`] as const));
+    const read = new CategoryLog(log.source);
+    read.read();
+    log.add({ type: "message", id: "new", parentId: "999", timestamp: LATER });
+    read.read();
+    expect(log.looked()).toBe(1_001);
+    const circle = tree(["a", "b"], ["b", "a"]);
+    expect(new CategoryLog(circle.source).read()).toEqual({ type: "silent" });
+    expect(new CategoryLog(tree(["a", "gone"]).source).read()).toEqual({ type: "silent" });
+  });
+});
+
+const silent: LogCategory = { type: "silent" };
+const says = (category: Category): LogCategory => ({ type: "said", category, at: AT });
+const registry = (category: Category, decided?: string): RegistryCategory => ({
+  type: "said",
+  category,
+  ...(decided === undefined ? {} : { decided }),
+});
+const unreadable: RegistryCategory = { type: "unreadable", problem: "damaged" };
+
+test.each<[string, RegistryCategory, LogCategory, boolean, Category | "unknown"]>([
+  ["both ordinary", registry(null), silent, false, null],
+  ["the registry alone", registry("s"), silent, false, "s"],
+  ["the registry against an ordinary log", registry("s"), says(null), false, "s"],
+  ["the log alone", registry(null), says("s"), false, "s"],
+  ["both", registry("s"), says("s"), true, "s"],
+  ["two categories", registry("s"), says("t"), false, "unknown"],
+  ["a person's later decision for ordinary", registry(null, LATER), says("s"), false, null],
+  ["a person's later decision for another", registry("t", LATER), says("s"), false, "t"],
+  ["a decision that the log is newer than", registry(null, EARLIER), says("s"), false, "s"],
+  ["an unreadable registry and a category", unreadable, says("s"), false, "unknown"],
+  ["an unreadable registry and an ordinary root", unreadable, silent, false, null],
+  ["an unreadable registry and a root that became ordinary", unreadable, says(null), false, null],
+  ["an unreadable registry and a child that said nothing yet", unreadable, silent, true, "unknown"],
+  ["an unreadable registry and a child that said it is ordinary", unreadable, says(null), true, null],
+  ["a damaged log", registry(null), { type: "damaged" }, false, "unknown"],
+])("of %s", (_name, registered, log, isChild, expected) => {
+  const standing = standingOf({ registry: registered, log, isChild });
+  expect(standing.type === "known" ? standing.category : "unknown").toBe(expected);
+});
+
+test("another agent's content is read by who is of its category for sure", () => {
+  const viewer = (category: Category): Standing => ({ type: "known", category });
+  const tampered = ownerCategory({ category: null }, says("s"));
+  expect(tampered).toBe("s");
+  expect(mayRead(viewer(null), tampered)).toBe(false);
+  expect(mayRead(viewer("s"), tampered)).toBe(true);
+  const unclear = ownerCategory({ category: "t" }, says("s"));
+  expect([null, "s", "t"].map((category) => mayRead(viewer(category), unclear))).toEqual([false, false, false]);
+  expect(mayRead({ type: "unknown", problem: "" }, null)).toBe(false);
+});
