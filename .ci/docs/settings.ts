@@ -61,7 +61,7 @@ Flat, or with values for some models:
 
 A model is named \`provider/model\`, \`provider/*\`, \`provider\` or \`*\`; the most exact name wins, and case does not matter. Only the settings marked "by model" may stand there.
 
-What is unknown or has a wrong value is named in one warning when the session starts, and its default is used; settings never stop Pi. A project cannot raise \`notesMaxFileBytes\`.
+What is unknown or has a wrong value is named in one warning when the session starts, and its default is used; settings never stop Pi. A project cannot raise \`notesMaxFileBytes\`, nor label models: \`categories\` (see [categories](categories.md)) only counts in the agent directory.
 
 ## When the reminder and the checkpoint come
 

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import type { ExtensionFactory } from "@mariozechner/pi-coding-agent";
 import { describe, expect, it } from "vitest";
+import { createTokenBudgetExtension } from "../../api.ts";
 import { currentAgentDir } from "../../fixtures/pi/environment.ts";
 import { currentHostName } from "../../fixtures/pi/hosts.ts";
 import { call, type Script } from "../../fixtures/pi/scripted-model.ts";
@@ -350,5 +351,67 @@ describe("other requests and other extensions", () => {
     await labelled.prompt("the secret");
     const other = labelled.session.extensionRunner as unknown as typeof runner;
     expect(await other.emitCacheWarmingDecision({ type: "cache_warming_decision", action: "warm" })).toBe("warm");
+  });
+});
+
+describe("agents of one task", () => {
+  /** A root of a category that said something, and how children of it are opened. */
+  async function family() {
+    const provider = `category-${++providers}`;
+    const root = await open({ provider });
+    await root.prompt("/category s");
+    await root.prompt("the secret");
+    const child = (agentName: string, category: string | null | undefined) => {
+      const declared = category === undefined ? {} : { category };
+      const task = { ...taskOf(root), parentAgentName: "/root", agentName, ...declared };
+      return open({ provider, bare: true, factories: [createTokenBudgetExtension({ task })] });
+    };
+    return { root, child };
+  }
+
+  const readRoot = (session: PiSession) =>
+    session.callTool("history_search_contents", { agent_name: "/root", query: "the secret" }).then(
+      ({ content }) => JSON.stringify(content),
+      (error: unknown) => String(error),
+    );
+
+  it("read what is of their category, in labelled models only, and an ordinary one nothing of it", async () => {
+    const { child } = await family();
+    const [same, inherits, ordinary] = [
+      await child("same", "s"),
+      await child("inherits", undefined),
+      await child("ordinary", null),
+    ];
+    for (const session of [same, inherits]) {
+      expect(session.session.model?.id).toBe("safe");
+      expect(await readRoot(session)).toContain("the secret");
+      await session.prompt("more");
+      expect(models(session)).toEqual(["safe"]);
+      expect(marks(session)).toEqual([{ category: "s" }]);
+    }
+    expect(await readRoot(ordinary)).toMatch(/restricted/);
+    await ordinary.prompt("hello");
+    expect(models(ordinary)).toEqual(["plain"]);
+  });
+
+  it("read nothing of it when the registry was changed to say that it is ordinary", async () => {
+    const { root, child } = await family();
+    const ordinary = await child("ordinary", null);
+    tamper(root, ({ decided: _, ...agent }) => ({ ...agent, category: null, categoryOwn: true }));
+    expect(await readRoot(ordinary)).toMatch(/restricted/);
+  });
+
+  it("are changed from below only towards the parent's category or none, and from above all together", async () => {
+    const { root, child } = await family();
+    const ordinary = await child("ordinary", null);
+    await ordinary.prompt("/category t");
+    expect(said(ordinary)).toMatch(/was not changed: .*another category than its parent \/root/);
+    await ordinary.prompt("/category s");
+    await ordinary.prompt("/category none");
+    await ordinary.prompt("hello");
+    await root.prompt("/category s");
+    await ordinary.prompt("now of the category");
+    expect(models(ordinary).at(-1)).toBe("safe");
+    expect(marks(ordinary).at(-1)).toEqual({ category: "s" });
   });
 });
