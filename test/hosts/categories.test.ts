@@ -357,14 +357,13 @@ describe("other requests and other extensions", () => {
 describe("agents of one task", () => {
   /** A root of a category that said something, and how children of it are opened. */
   async function family() {
-    const provider = `category-${++providers}`;
-    const root = await open({ provider });
+    const root = await open();
     await root.prompt("/category s");
     await root.prompt("the secret");
     const child = (agentName: string, category: string | null | undefined) => {
       const declared = category === undefined ? {} : { category };
       const task = { ...taskOf(root), parentAgentName: "/root", agentName, ...declared };
-      return open({ provider, bare: true, factories: [createTokenBudgetExtension({ task })] });
+      return open({ bare: true, factories: [createTokenBudgetExtension({ task })] });
     };
     return { root, child };
   }
