@@ -121,10 +121,11 @@ export class CategoryGuard {
    * cannot be written: until it is, others may take the content for ordinary.
    */
   async agree(ctx: HostContext): Promise<void> {
-    const standing = this.standing(ctx);
+    const facts = this.#registered(ctx);
+    const standing = standingOf({ ...facts, log: this.#logged(ctx) });
     if (standing.type === "unknown") return;
     const { category } = standing;
-    const { registry } = this.#registered(ctx);
+    const { registry } = facts;
     if (registry.type === "said" && registry.category !== category) {
       const { task } = this.#parts.sessionOf(ctx);
       await task.join();
@@ -144,10 +145,10 @@ export class CategoryGuard {
   /** Writes the category on the log, unless it stands there and counts. A silent log is one of ordinary content. */
   #say(ctx: HostContext, category: Category): void {
     const log = this.#logged(ctx);
+    if (log.type === "silent" && category === null) return;
     const { registry } = this.#registered(ctx);
     const counts = log.type === "said" && !(registry.type === "said" && isOutdated(log, registry));
-    const isSaid = log.type === "silent" ? category === null : counts && log.category === category;
-    if (!isSaid) this.#parts.mark(CATEGORY_ENTRY, { category });
+    if (!counts || log.category !== category) this.#parts.mark(CATEGORY_ENTRY, { category });
   }
 
   #registered(ctx: HostContext): { readonly registry: RegistryCategory; readonly isChild: boolean } {
