@@ -4,6 +4,7 @@ import type { HostApi } from "./host/api.ts";
 import { claimSession, type SessionOwner, type StandingDown } from "./host/copies.ts";
 import { Host, notify } from "./host/host.ts";
 import type { IsOverflow } from "./host/overflow.ts";
+import { callingHost } from "./host/sdk.ts";
 import { ownPackage } from "./subagents/packages.ts";
 import { parseMembership, type TaskMembership } from "./task/context.ts";
 import { Joining } from "./task/joining.ts";
@@ -14,6 +15,7 @@ import { CurrentSession, type Wiring } from "./wire/current.ts";
 import { wireLoop } from "./wire/loop.ts";
 import { wirePlans } from "./wire/plans.ts";
 import { wireChildren, wireJournal, wireLauncher } from "./wire/root-task.ts";
+import { wireTasks } from "./wire/tasks.ts";
 import { registerTools } from "./wire/tools.ts";
 
 export interface TokenBudgetOptions {
@@ -49,7 +51,9 @@ export function createTokenBudgetExtension(options: TokenBudgetOptions = {}): To
     if (claim.type === "standing_down") return standDown(api, claim);
     try {
       const modulePath = options.subagents?.modulePath;
-      wire(new Host(api, options.isContextOverflow), claim, { env, joining, modulePath });
+      const host = new Host(api, options.isContextOverflow);
+      const childExtension = (task: TaskMembership) => createTokenBudgetExtension({ ...options, task });
+      wire(host, claim, { env, joining, modulePath, runningOn: callingHost(), childExtension });
     } catch (error) {
       // Some hosts keep the listeners of an extension that failed to load.
       claim.release();
@@ -74,9 +78,10 @@ function wire(host: Host, claim: SessionOwner, wiring: Wiring): void {
   const guardRequests = wireCategories(host, (ctx) => session.of(ctx));
   registerTools(host, session, todos.tools);
   wireSession(host, session, claim);
-  wireLauncher(host, session);
+  wireLauncher(host, session, wiring);
   wireJournal(host, session);
   wireChildren(host, session, wiring);
+  wireTasks(host, session, wiring);
   wireLoop(host, session);
   wireCompactions(host, session);
   wireBoundary(host, session);

@@ -1,5 +1,7 @@
 // How another program finds the root task of a session: asked and answered over the session's event bus, so that it
 // works across copies of this package.
+
+import type { TaskSettings } from "./dispatch/settings.ts";
 import type { HostApi } from "./host/api.ts";
 import type { Category } from "./task/category.ts";
 import type { TaskContext } from "./task/context.ts";
@@ -38,6 +40,14 @@ export interface TokenBudgetTask {
   category(): Category;
   /** Writes the extension that children load (`pi -e <path>`), and answers its absolute path. */
   childExtension(): Promise<string>;
+  /** The model in use, `provider/id`. */
+  model(): string | undefined;
+  /** The host's models, as extensions see them. */
+  models(): unknown;
+  /** The SDK of the host that runs this session. */
+  sdk(): Promise<unknown>;
+  /** The person's settings for dispatched tasks. */
+  settings(): TaskSettings;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -46,6 +46,49 @@ export const Settings = Type.Object({
     default: 400,
     description: "Length of an item's preview in lists and searches, in characters.",
   }),
+  maxConcurrentTasks: Type.Integer({
+    minimum: 1,
+    maximum: 64,
+    default: 4,
+    description: "Dispatched tasks that run at once; further ones wait.",
+  }),
+  taskHistoryChars: Type.Integer({
+    minimum: 0,
+    default: 80_000,
+    description: "Characters of earlier turns that a dispatched task is told.",
+  }),
+  taskHistoryTurnChars: Type.Integer({
+    minimum: 1,
+    default: 6_000,
+    description: "Characters of one of those turns.",
+  }),
+  taskExtractChars: Type.Integer({
+    minimum: 1,
+    default: 30_000,
+    description: "Characters of the text that is put beside an attachment.",
+  }),
+  taskQuota: Type.Union(
+    [
+      Type.Null(),
+      Type.Object(
+        {
+          tokens: Type.Optional(Type.Integer({ minimum: 1 })),
+          amount: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
+        },
+        { additionalProperties: false },
+      ),
+    ],
+    {
+      default: null,
+      description:
+        "What dispatched tasks may use in a day (UTC): `{ tokens }`, `{ amount }` or both; null is no limit. Agent directory only.",
+    },
+  ),
+  taskRunnerCommand: Type.Array(Type.String({ minLength: 1 }), {
+    default: [],
+    description:
+      "Program and first arguments of the `cli` runner; empty is the Pi that runs the session. Agent directory only.",
+  }),
 });
 export type Settings = Static<typeof Settings>;
 
@@ -83,15 +126,31 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** A cloned repository must not say what is run, nor how much may be spent. */
+const AGENT_ONLY = ["taskQuota", "taskRunnerCommand"] as const satisfies readonly SettingName[];
+
 function ruleOf(schema: TSchema): string {
   if (schema.type === "boolean") return "true or false";
+  if (schema.type === "array") return "a list of texts";
+  if (schema.type === undefined) return "{ tokens }, { amount }, both, or null";
   const range =
     schema.maximum === undefined ? `of at least ${schema.minimum}` : `from ${schema.minimum} to ${schema.maximum}`;
   return `${schema.type === "integer" ? "a whole number" : "a number"} ${range}`;
 }
 
+function isQuota(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  return Object.entries(value).every(([name, limit]) => {
+    if (typeof limit !== "number" || !Number.isFinite(limit) || limit <= 0) return false;
+    return name === "amount" || (name === "tokens" && Number.isSafeInteger(limit));
+  });
+}
+
 function fits(schema: TSchema, value: unknown): boolean {
   if (schema.type === "boolean") return typeof value === "boolean";
+  if (schema.type === "array")
+    return Array.isArray(value) && value.every((item) => typeof item === "string" && item !== "");
+  if (schema.type === undefined) return value === null || isQuota(value);
   if (typeof value !== "number" || !Number.isFinite(value)) return false;
   if (schema.type === "integer" && !Number.isSafeInteger(value)) return false;
   return (
@@ -260,6 +319,13 @@ export function loadSettings(
         `${file.name}: tokenBudget.notesMaxFileBytes is ${cap}; a project cannot raise it above ${agentCap}.`,
       );
       delete layer.values.notesMaxFileBytes;
+    }
+    for (const setting of file.source === "agent" ? [] : AGENT_ONLY) {
+      if (layer.values[setting] === undefined) continue;
+      problems.push(
+        `${file.name}: tokenBudget.${setting} is passed over; only the agent directory's settings may have it.`,
+      );
+      delete layer.values[setting];
     }
     layers.push(layer);
   }

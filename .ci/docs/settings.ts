@@ -12,6 +12,8 @@ interface Field {
 
 function values({ type, minimum, maximum }: Field): string {
   if (type === "boolean") return "true, false";
+  if (type === "array") return "list of texts";
+  if (type === undefined) return "object or null";
   const range = maximum === undefined ? `from ${minimum}` : `${minimum} to ${maximum}`;
   return type === "integer" ? `whole number ${range}` : `number ${range}`;
 }
@@ -22,7 +24,8 @@ export function settingsTable(): string {
   const rows = NAMES.map((name) => {
     const field: Field = Settings.properties[name];
     const perModel = name in TriggerSettings.properties ? "yes" : "";
-    const standard = DEFAULT_SETTINGS[name].toLocaleString("en-US");
+    const value = DEFAULT_SETTINGS[name];
+    const standard = typeof value === "number" ? value.toLocaleString("en-US") : JSON.stringify(value);
     return [`\`${name}\``, standard, values(field), perModel, field.description ?? ""];
   });
   return table([["setting", "default", "values", "by model", ""], ...rows]);

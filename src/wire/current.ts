@@ -2,7 +2,9 @@
 import { agentDirectory } from "../host/agent-dir.ts";
 import type { HostContext, SessionStartEvent } from "../host/api.ts";
 import type { Host } from "../host/host.ts";
+import type { HostPackage } from "../host/sdk.ts";
 import { openSession, type SessionParts } from "../session.ts";
+import type { TaskMembership } from "../task/context.ts";
 import type { Joining } from "../task/joining.ts";
 
 export interface Wiring {
@@ -10,6 +12,10 @@ export interface Wiring {
   readonly joining: Joining;
   /** Of pi-subagents. */
   readonly modulePath: string | undefined;
+  /** The host, where it can be told. */
+  readonly runningOn: HostPackage | undefined;
+  /** The extension that joins a child session to its root task. */
+  readonly childExtension: (membership: TaskMembership) => unknown;
 }
 
 /** The parts of the session that the host shows now; another session gets parts of its own. */

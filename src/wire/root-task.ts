@@ -2,7 +2,9 @@
 import type { HostContext } from "../host/api.ts";
 import type { Host } from "../host/host.ts";
 import { notify } from "../host/host.ts";
+import { loadHostSdk } from "../host/sdk.ts";
 import { announceTask, type TokenBudgetTask } from "../launcher.ts";
+import type { SessionParts } from "../session.ts";
 import { SubagentsAdapter } from "../subagents/adapter.ts";
 import { writeTaskEntry } from "../subagents/child-entry.ts";
 import { missingToolsNotice } from "../subagents/diagnostics.ts";
@@ -10,12 +12,11 @@ import type { SessionTask } from "../task/membership.ts";
 import type { CurrentSession, Wiring } from "./current.ts";
 
 /** Other programs find the root task from session_start to session_shutdown. */
-export function wireLauncher(host: Host, session: CurrentSession): void {
+export function wireLauncher(host: Host, session: CurrentSession, wiring: Wiring): void {
   let current: TokenBudgetTask | undefined;
   let unsubscribe = announceTask(host.events, () => current);
   host.on("session_start", (_event, ctx) => {
-    const { task, sessionId } = session.of(ctx);
-    current = launcherTask(task, sessionId);
+    current = launcherTask(session.of(ctx), wiring);
     unsubscribe();
     unsubscribe = announceTask(host.events, () => current);
     return undefined;
@@ -49,7 +50,11 @@ async function childExtension(task: SessionTask): Promise<string> {
   return writeTaskEntry(task);
 }
 
-function launcherTask(task: SessionTask, sessionId: string): TokenBudgetTask {
+/** A session's place in its root task, as other programs get it. */
+export function launcherTask(
+  { task, sessionId, context, settings }: SessionParts,
+  { runningOn }: Pick<Wiring, "runningOn">,
+): TokenBudgetTask {
   return Object.freeze({
     context: Object.freeze({ ...task.context }),
     agentName: task.agent,
@@ -67,6 +72,13 @@ function launcherTask(task: SessionTask, sessionId: string): TokenBudgetTask {
       })),
     category: () => task.category(),
     childExtension: () => childExtension(task),
+    model: () => {
+      const { model } = context();
+      return model && `${model.provider}/${model.id}`;
+    },
+    models: () => context().modelRegistry,
+    sdk: () => loadHostSdk(runningOn),
+    settings,
   });
 }
 

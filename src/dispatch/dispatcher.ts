@@ -1,0 +1,342 @@
+// Opens tasks for child agents and keeps their records. Everything between a task and whoever looks at it goes through
+// here: no path and no process leaves it, and every read goes through the rule of categories.
+import { join } from "node:path";
+import { messageOf, shownValue, TokenBudgetError } from "../errors.ts";
+import { removeTree, streamOf } from "../storage/blobs.ts";
+import { type ProcessName, thisProcess } from "../storage/processes.ts";
+import type { Category } from "../task/category.ts";
+import type { TaskMembership } from "../task/context.ts";
+import { taskLayout } from "../task/layout.ts";
+import { type Active, startHandle, type TaskEvent, type TaskHandle } from "./handle.ts";
+import { RUN_LIMITS, type RunLimits, type StopReason } from "./limits.ts";
+import { newId } from "./names.ts";
+import type { DispatchParent } from "./parent.ts";
+import { dailyQuota, type Quota, usageOfDay } from "./quota.ts";
+import { PROGRESS_QUEUED, type TaskRecord, type TaskRow, titleOf } from "./record.ts";
+import { checkedRequest, chosenModel, type DispatchRequest } from "./request.ts";
+import type { RunEvent } from "./run-log.ts";
+import { TaskRun } from "./run-task.ts";
+import type { Runner } from "./runner.ts";
+import type { TaskSettings } from "./settings.ts";
+import { Slots } from "./slots.ts";
+import { RecordStore } from "./store.ts";
+import { frozenReferences, readableReferences, readableTranscript } from "./told.ts";
+import { mayView, type RestrictedTask, type TaskView, taskView, type Viewer } from "./view.ts";
+
+export interface DispatcherParts {
+  readonly parent: DispatchParent;
+  /** The first is the default. */
+  readonly runners: readonly Runner[];
+  readonly settings: () => TaskSettings;
+  /** Asked besides the setting. */
+  readonly quota?: Quota | undefined;
+  /** Relative attachments are below it. */
+  readonly baseDirectory: string;
+  readonly limits?: Partial<RunLimits> | undefined;
+  /** Told of what goes wrong beside a task. */
+  readonly report?: ((problem: string) => void) | undefined;
+  readonly now?: (() => Date) | undefined;
+}
+
+export interface OpenedFile {
+  /** A readable stream of Node. */
+  readonly stream: AsyncIterable<Uint8Array>;
+  readonly filename: string;
+  readonly contentType: string;
+  /** Bytes. */
+  readonly size: number;
+}
+
+export interface LookOptions {
+  /** A person or a launcher's own code; the dispatching agent when left out. */
+  readonly viewer?: "person";
+}
+
+export class TaskDispatcher {
+  readonly #parts: DispatcherParts;
+  readonly #store: RecordStore;
+  readonly #runners: ReadonlyMap<string, Runner>;
+  readonly #slots: Slots;
+  readonly #active = new Map<string, Active>();
+  readonly #self: ProcessName = thisProcess();
+  readonly #recovered: Promise<void>;
+  #isClosed = false;
+
+  /** Use `createTaskDispatcher`. */
+  constructor(parts: DispatcherParts) {
+    this.#parts = parts;
+    const { context } = parts.parent;
+    this.#store = new RecordStore({ context, now: parts.now });
+    this.#runners = new Map(parts.runners.map((runner) => [runner.name, runner]));
+    this.#slots = new Slots(() => Math.max(1, parts.settings().maxConcurrentTasks));
+    this.#recovered = this.#recover();
+  }
+
+  /** Checks, stores, and starts a task. Whatever is refused leaves nothing behind. */
+  async dispatch(request: DispatchRequest): Promise<TaskHandle> {
+    await this.#ready();
+    const { parent, baseDirectory } = this.#parts;
+    const taskId = newId();
+    const [defaultRunner = ""] = this.#runners.keys();
+    const checked = checkedRequest(request, { parent, runners: this.#runners, defaultRunner, baseDirectory, taskId });
+    const { goal, context, choice, runner, address, pinned, attachments, cwd } = checked;
+    const model = await chosenModel(parent, runner, { category: choice.category, pinned });
+    await this.#assertQuota();
+    const now = this.#store.now();
+    const task: TaskRow = {
+      id: taskId,
+      rootSession: parent.context.rootSessionId,
+      agent: address,
+      parent: parent.agentName,
+      category: choice.category,
+      categoryOwn: choice.own,
+      title: titleOf(
+        goal,
+        attachments.map(({ filename }) => filename),
+      ),
+      requirement: goal,
+      context,
+      runner: runner.name,
+      status: "processing",
+      progress: this.#slots.isFull ? PROGRESS_QUEUED : "",
+      steps: [],
+      result: null,
+      error: null,
+      model,
+      modelPinned: pinned !== undefined,
+      cwd,
+      references: await frozenReferences(parent),
+      runs: 1,
+      process: this.#self,
+      created: now,
+      updated: now,
+    };
+    const record = await this.#store.create(task, attachments, request.signal);
+    return this.#start(record, runner, request.signal);
+  }
+
+  /** Newest first; those that the viewer may not read in neutral form. */
+  async list({ viewer }: LookOptions = {}): Promise<readonly (TaskView | RestrictedTask)[]> {
+    await this.#recovered;
+    const as = this.#viewer(viewer);
+    const { records, problems } = this.#store.list();
+    for (const problem of problems) this.#report(problem);
+    return records.map((record) => {
+      if (mayView(as, record, this.#registered(record))) return taskView(record);
+      return { agent: record.task.agent, restricted: true };
+    });
+  }
+
+  async get(taskId: string, { viewer }: LookOptions = {}): Promise<TaskView> {
+    await this.#recovered;
+    return taskView(this.#readable(taskId, viewer));
+  }
+
+  /** The bytes of one of its files. */
+  async openFile(taskId: string, fileId: string, { viewer }: LookOptions = {}): Promise<OpenedFile> {
+    await this.#recovered;
+    const { files } = this.#readable(taskId, viewer);
+    const file = files.find(({ id }) => id === fileId);
+    if (file === undefined) {
+      throw new TokenBudgetError(
+        "not_found",
+        `Task ${taskId} has no file ${shownValue(fileId)}; its files are in files, outputs and intermediates.`,
+      );
+    }
+    const { filename, contentType, size } = file;
+    return { stream: streamOf(this.#store.pathOf(file)), filename, contentType, size };
+  }
+
+  /** Runs a task that has ended once more, with its own content's category. */
+  async rerun(
+    taskId: string,
+    { viewer, signal }: LookOptions & { readonly signal?: AbortSignal } = {},
+  ): Promise<TaskHandle> {
+    await this.#ready();
+    const { parent } = this.#parts;
+    const { task: old } = this.#readable(taskId, viewer);
+    const runner = this.#runners.get(old.runner);
+    if (runner === undefined)
+      throw new TokenBudgetError(
+        "refused",
+        `Task ${taskId} ran on ${shownValue(old.runner)}, which this dispatcher does not have.`,
+      );
+    const pinned = old.modelPinned ? (old.model ?? undefined) : undefined;
+    const model = await chosenModel(parent, runner, { category: old.category, pinned });
+    await this.#assertQuota();
+    const record = await this.#store.restart(taskId, (task) => ({
+      ...task,
+      status: "processing",
+      progress: this.#slots.isFull ? PROGRESS_QUEUED : "",
+      steps: [],
+      result: null,
+      error: null,
+      model,
+      // An address stays with its session: another run is another agent.
+      agent: `${task.agent.replace(/_run\d+$/, "")}_run${task.runs + 1}`,
+      runs: task.runs + 1,
+      process: this.#self,
+      updated: this.#store.now(),
+    }));
+    return this.#start(record, runner, signal);
+  }
+
+  /** Ends a task that runs here; resolves when it has ended. */
+  async cancel(taskId: string, { viewer }: LookOptions = {}): Promise<void> {
+    await this.#recovered;
+    this.#readable(taskId, viewer);
+    await this.#active.get(taskId)?.handle.cancel();
+  }
+
+  /** Removes a task and all its files; one that runs is cancelled first. */
+  async remove(taskId: string, { viewer }: LookOptions = {}): Promise<void> {
+    await this.#recovered;
+    this.#readable(taskId, viewer);
+    await this.#active.get(taskId)?.handle.cancel();
+    const { task } = this.#store.read(taskId);
+    if (task.status === "processing") {
+      throw new TokenBudgetError(
+        "refused",
+        `Task ${taskId} runs in another process; cancel it there, or end that process, then remove it.`,
+      );
+    }
+    await this.#store.remove(taskId);
+    removeTree(task.cwd === null ? join(this.#workRoot, taskId) : join(task.cwd, ".pi-task", taskId));
+  }
+
+  /** The handle of a task that runs here. */
+  running(taskId: string): TaskHandle | undefined {
+    return this.#active.get(taskId)?.handle;
+  }
+
+  /** The dispatching agent's category; results may only reach it when they may flow there. */
+  category(): Category {
+    return this.#parts.parent.category();
+  }
+
+  /** Ends what runs here; those tasks are `failed: interrupted`, and can be run again. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#recovered;
+    const active = [...this.#active.values()];
+    const reason: StopReason = { type: "closed" };
+    for (const { stop } of active) stop.abort(reason);
+    await Promise.all(active.map(({ handle }) => handle.result));
+  }
+
+  get #workRoot(): string {
+    const { context } = this.#parts.parent;
+    return taskLayout(context.storageRoot, context).work;
+  }
+
+  async #ready(): Promise<void> {
+    await this.#recovered;
+    if (this.#isClosed)
+      throw new TokenBudgetError("refused", "This session has ended; tasks are dispatched from a running one.");
+  }
+
+  async #recover(): Promise<void> {
+    try {
+      for (const problem of await this.#store.recover(this.#self)) this.#report(problem);
+    } catch (error) {
+      this.#report(messageOf(error));
+    }
+  }
+
+  #report(problem: string): void {
+    this.#parts.report?.(problem);
+  }
+
+  #viewer(viewer: "person" | undefined): Viewer {
+    return viewer === "person" ? { type: "person" } : { type: "agent", category: this.category() };
+  }
+
+  /** What the registry says of a task's agent now; undefined when it does not know it. */
+  #registered({ task }: TaskRecord): Category | undefined {
+    return this.#parts.parent.agents().find(({ agentName }) => agentName === task.agent)?.category;
+  }
+
+  #readable(taskId: string, viewer: "person" | undefined): TaskRecord {
+    const as = this.#viewer(viewer);
+    const record = this.#store.read(taskId);
+    if (as.type === "person" || mayView(as, record, this.#registered(record))) return record;
+    throw new TokenBudgetError(
+      "refused",
+      `Task ${shownValue(taskId)} is restricted: its content is not for this agent. Do without it.`,
+    );
+  }
+
+  async #assertQuota(): Promise<void> {
+    const { quota, settings } = this.#parts;
+    const daily = settings().taskQuota;
+    const asked = [...(daily === null ? [] : [dailyQuota(daily)]), ...(quota ? [quota] : [])];
+    if (asked.length === 0) return;
+    const used = usageOfDay(this.#store.list().records, this.#store.now());
+    for (const ask of asked) {
+      const answer = await ask(used);
+      if (answer.allowed) continue;
+      await this.#store.addRefusal("task");
+      throw new TokenBudgetError(
+        "refused",
+        `The task was not dispatched: ${answer.reason}. Nothing was stored. Wait until tomorrow, or have the quota raised.`,
+      );
+    }
+  }
+
+  #othersThan({ task }: TaskRecord): readonly TaskRecord[] {
+    return this.#store.list().records.filter((other) => other.task.id !== task.id);
+  }
+
+  #membershipOf({ task }: TaskRecord): TaskMembership {
+    const declared = task.categoryOwn ? { category: task.category } : {};
+    return { ...this.#parts.parent.context, parentAgentName: task.parent, agentName: task.agent, ...declared };
+  }
+
+  #start(record: TaskRecord, runner: Runner, signal: AbortSignal | undefined): TaskHandle {
+    const { id } = record.task;
+    const active = startHandle(taskView(record), {
+      signal,
+      report: (problem) => this.#report(problem),
+      run: async (stop, emit) => {
+        const final = taskView(await this.#run(record, runner, stop, emit));
+        this.#active.delete(id);
+        return final;
+      },
+    });
+    this.#active.set(id, active);
+    return active.handle;
+  }
+
+  async #run(
+    record: TaskRecord,
+    runner: Runner,
+    stop: AbortController,
+    emit: (event: TaskEvent) => void,
+  ): Promise<TaskRecord> {
+    const { parent, settings } = this.#parts;
+    const run = new TaskRun({
+      store: this.#store,
+      workRoot: this.#workRoot,
+      record,
+      runner,
+      membership: this.#membershipOf(record),
+      transcript: () => readableTranscript(parent, record.task, this.#othersThan(record), settings()),
+      references: readableReferences(parent, record.task),
+      extractChars: settings().taskExtractChars,
+      limits: { ...RUN_LIMITS, ...this.#parts.limits },
+      stop,
+      onEvent: (event: RunEvent) => {
+        if (event.type === "step" || event.type === "progress") emit(event);
+      },
+      report: (problem) => this.#report(problem),
+    });
+    try {
+      return await this.#slots.run(stop.signal, async () => {
+        await parent.childExtension();
+        return run.run();
+      });
+    } catch (error) {
+      return run.giveUp(error);
+    }
+  }
+}

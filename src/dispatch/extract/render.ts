@@ -1,0 +1,104 @@
+// Extracted content as the text that lies beside an attachment: bounded, and saying at its end what is missing. Pure.
+import { countCodePoints, headOf, oneLine } from "../../storage/text.ts";
+import type { SheetContent } from "./worker-code.ts";
+
+/** Text of a file, and whether some of it was cut. */
+export interface Extracted {
+  readonly text: string;
+  readonly cut: boolean;
+}
+
+const READ_ON = "read the original for the rest";
+
+function withTail(head: string, tail: string): Extracted {
+  return { text: `${head.trimEnd()}\n${tail}\n`.toWellFormed(), cut: true };
+}
+
+/** A text, at most `maxChars` of it. */
+export function boundedText(text: string, maxChars: number, name = "text"): Extracted {
+  const head = headOf(text, maxChars);
+  if (head.length === text.length) return { text: text.toWellFormed(), cut: false };
+  return withTail(
+    head,
+    `[cut: this ${name} has ${countCodePoints(text)} characters in all, here are the first ${maxChars}; ${READ_ON}]`,
+  );
+}
+
+function cell(text: string): string {
+  return oneLine(text);
+}
+
+/** One section a sheet, columns separated by tabs, rows as the sheet displays them. */
+export function sheetsText(sheets: readonly SheetContent[], leftOut: number, maxChars: number): Extracted {
+  const parts: string[] = [];
+  let left = maxChars;
+  let hidden = leftOut;
+  for (const { name, rows, totalRows } of sheets) {
+    const heading = `# Sheet: ${oneLine(name)}\n`;
+    if (left <= heading.length) {
+      hidden++;
+      continue;
+    }
+    left -= countCodePoints(heading);
+    const lines: string[] = [];
+    for (const row of rows) {
+      const line = `${row.map(cell).join("\t")}\n`;
+      const length = countCodePoints(line);
+      if (length > left) break;
+      left -= length;
+      lines.push(line);
+    }
+    parts.push(heading + lines.join(""));
+    if (lines.length === totalRows) continue;
+    parts.push(`[cut: this sheet has ${totalRows} rows in all, here are the first ${lines.length}; ${READ_ON}]\n`);
+    left = 0;
+  }
+  const more = hidden === 0 ? "" : `[cut: ${hidden} more sheets; ${READ_ON}]\n`;
+  const text = [parts.join("\n"), more].filter((part) => part !== "").join("\n");
+  return { text: text.toWellFormed(), cut: text.includes(`; ${READ_ON}]\n`) && (left === 0 || hidden > 0) };
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " " };
+
+function decoded(text: string): string {
+  return text.replace(/&(#x?[0-9a-f]+|\w+);/gi, (whole, name: string) => {
+    if (!name.startsWith("#")) return ENTITIES[name.toLowerCase()] ?? whole;
+    const code = name[1]?.toLowerCase() === "x" ? Number.parseInt(name.slice(2), 16) : Number(name.slice(1));
+    return Number.isInteger(code) && code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : whole;
+  });
+}
+
+/** The text of a web page, or of a Word document that became one: lines for blocks, tabs between cells. */
+export function htmlText(html: string): string {
+  const visible = html
+    .replace(/<!--[\s\S]*?(?:-->|$)/g, "")
+    .replace(/<(script|style|head|template)\b[\s\S]*?(?:<\/\1\s*>|$)/gi, "");
+  const rows = visible.replace(/<tr\b[\s\S]*?<\/tr\s*>/gi, (row) => {
+    const cells = [...row.matchAll(/<t[dh]\b[^>]*>([\s\S]*?)<\/t[dh]\s*>/gi)].map(([, inner = ""]) =>
+      oneLine(inner.replace(/<[^>]*>/g, " ")),
+    );
+    return `\n${cells.join("\t")}\n`;
+  });
+  const blocks = rows
+    .replace(/<li\b[^>]*>/gi, "\n- ")
+    .replace(/<h([1-6])\b[^>]*>/gi, (_whole, level: string) => `\n\n${"#".repeat(Number(level))} `)
+    .replace(/<(?:br|\/p|\/div|\/h[1-6]|\/li|\/table|\/ul|\/ol|p|div|table)\b[^>]*>/gi, "\n")
+    .replace(/<[^>]*>/g, "");
+  const lines = decoded(blocks)
+    .split("\n")
+    .map((line) => line.replace(/[^\S\t]+/g, " ").replace(/^ +| +$/g, ""));
+  return `${lines
+    .join("\n")
+    .replace(/\n{3,}/g, "\n\n")
+    .trim()}\n`;
+}
+
+export function pagesText(pages: readonly string[], totalPages: number, maxChars: number): Extracted {
+  const all = pages.map((page, index) => `# Page ${index + 1}\n${page.trim()}\n`).join("\n");
+  const head = headOf(all, maxChars);
+  if (head.length === all.length && pages.length === totalPages) return { text: all.toWellFormed(), cut: false };
+  return withTail(
+    head,
+    `[cut: this document has ${totalPages} pages in all, here are the first ${countCodePoints(head)} characters; ${READ_ON}]`,
+  );
+}

@@ -1,0 +1,67 @@
+// Runs a task as a child Pi session in this process, joined to the root task by this package's own extension.
+import { agentDirectory } from "../host/agent-dir.ts";
+import { type ChildSession, type HostSdk, loadHostSdk, openChildSession } from "../host/sdk.ts";
+import type { TaskMembership } from "../task/context.ts";
+import { eventsOf } from "./run-log.ts";
+import type { Runner, RunRequest } from "./runner.ts";
+
+export const SESSION_RUNNER = "session";
+
+export interface SessionRunnerOptions {
+  /** The extension that joins the child to the root task. */
+  readonly childExtension: (membership: TaskMembership) => unknown;
+  /** The host's SDK; found when left out. */
+  readonly sdk?: (() => Promise<unknown>) | undefined;
+  /** The dispatching session's models, as its extensions see them. */
+  readonly models?: (() => unknown) | undefined;
+  /** More extensions for the child: factories, and paths that Pi's loader takes. */
+  readonly extensions?: readonly unknown[] | undefined;
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+}
+
+/** The part of Pi's extension interface that replaces a prompt. */
+interface PromptApi {
+  on(event: "before_agent_start", handler: () => { systemPrompt: string }): void;
+}
+
+export function sessionRunner(options: SessionRunnerOptions): Runner {
+  return { name: SESSION_RUNNER, choosesModels: false, run: (request) => runSession(options, request) };
+}
+
+async function runSession(options: SessionRunnerOptions, request: RunRequest): Promise<void> {
+  const { signal, onEvent } = request;
+  signal.throwIfAborted();
+  const fixedPrompt = (pi: PromptApi) => pi.on("before_agent_start", () => ({ systemPrompt: request.systemPrompt }));
+  const extensions = options.extensions ?? [];
+  const session = await openChildSession({
+    sdk: options.sdk === undefined ? await loadHostSdk() : ((await options.sdk()) as HostSdk),
+    cwd: request.cwd,
+    agentDir: agentDirectory(options.env ?? process.env),
+    models: options.models?.(),
+    model: request.model,
+    // The prompt first: this package appends to it.
+    factories: [
+      fixedPrompt,
+      ...extensions.filter((extension) => typeof extension !== "string"),
+      options.childExtension(request.membership),
+    ],
+    paths: extensions.filter((extension) => typeof extension === "string"),
+    onEvent: (event) => {
+      for (const each of eventsOf(event)) onEvent(each);
+    },
+  });
+  await untilSettled(session, request);
+}
+
+async function untilSettled(session: ChildSession, { prompt, signal }: RunRequest): Promise<void> {
+  const onAbort = () => void session.abort().catch(() => undefined);
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    signal.throwIfAborted();
+    await session.prompt(prompt);
+    signal.throwIfAborted();
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    await session.end();
+  }
+}

@@ -1,0 +1,115 @@
+// The dispatcher as a tool that a launcher may give to a model. A field that the model leaves out is declared as ordinary
+// content: an agent's call never falls into "inherit".
+import { Type } from "@sinclair/typebox";
+import { TokenBudgetError } from "../errors.ts";
+import { headOf } from "../storage/text.ts";
+import { assertFlow, type Category } from "../task/category.ts";
+import type { TaskDispatcher } from "./dispatcher.ts";
+import type { FileView, TaskView } from "./view.ts";
+
+export const TASK_TOOL_NAME = "dispatch_task";
+
+const RESULT_MAX_CHARS = 8_000;
+const FILES_SHOWN_MAX = 20;
+
+/** Said exactly when an agent of a category opens an ordinary task. */
+export const ORDINARY_TASK_SENTENCE =
+  "This is an ordinary task: keep the category's content out of its goal, context and attachments, or pass the category.";
+
+const DESCRIPTION =
+  "Give a task to a child agent and wait for its result. It sees the goal, the context, the attachments and what its " +
+  "category may read, and works on its own in a directory of its own. Left out, category means an ordinary task: then " +
+  "put no content of your own category into goal, context or attachments.";
+
+const Parameters = Type.Object(
+  {
+    goal: Type.String({ description: "What is to be done, and under which names finished files are wanted." }),
+    context: Type.Optional(
+      Type.Union([Type.Null(), Type.String({ description: "What the child should know besides." })]),
+    ),
+    category: Type.Optional(
+      Type.Union([Type.Null(), Type.String({ description: "Your own category, for a task with its content." })]),
+    ),
+    attachments: Type.Optional(
+      Type.Union([Type.Null(), Type.Array(Type.String(), { description: "Paths of files to attach." })]),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export interface TaskToolResult {
+  readonly content: { readonly type: "text"; readonly text: string }[];
+  readonly details: { readonly task: TaskView };
+}
+
+export interface TaskTool {
+  readonly name: typeof TASK_TOOL_NAME;
+  readonly label: string;
+  readonly description: string;
+  /** A TypeBox schema. */
+  readonly parameters: Readonly<Record<string, unknown>>;
+  readonly executionMode: "parallel";
+  readonly execute: (toolCallId: string, params: unknown, signal?: AbortSignal) => Promise<TaskToolResult>;
+}
+
+interface ToolParams {
+  readonly goal: string;
+  readonly context?: string | null;
+  readonly category?: string | null;
+  readonly attachments?: readonly string[] | null;
+}
+
+/** The one sentence more; in no other case. */
+export function ordinaryTaskHint(owner: Category, task: Category): string | undefined {
+  return owner !== null && task === null ? ORDINARY_TASK_SENTENCE : undefined;
+}
+
+/** A tool definition for `pi.registerTool` or a session's `customTools`. */
+export function defineTaskTool(dispatcher: TaskDispatcher): TaskTool {
+  return {
+    name: TASK_TOOL_NAME,
+    label: "Dispatch a task",
+    description: DESCRIPTION,
+    parameters: Parameters as unknown as TaskTool["parameters"],
+    executionMode: "parallel",
+    execute: async (_toolCallId, params, signal) => {
+      const { goal, context, category, attachments } = params as ToolParams;
+      const handle = await dispatcher.dispatch({
+        goal,
+        context: context ?? null,
+        category: category ?? null,
+        attachments: attachments ?? [],
+        ...(signal === undefined ? {} : { signal }),
+      });
+      const task = await handle.result;
+      const owner = dispatcher.category();
+      assertFlow(task.category, owner);
+      const hint = ordinaryTaskHint(owner, task.category);
+      if (task.status !== "completed")
+        throw new TokenBudgetError("refused", [failureText(task), hint].filter(Boolean).join("\n\n"));
+      const parts = [resultText(task), ...fileLines(task), ...(hint === undefined ? [] : [hint])];
+      return { content: [{ type: "text", text: parts.join("\n\n") }], details: { task } };
+    },
+  };
+}
+
+function failureText({ id, status, error }: TaskView): string {
+  return `Task ${id} ${status === "cancelled" ? "was cancelled" : `failed: ${error ?? "unknown reason"}`}.`;
+}
+
+function resultText({ id, result }: TaskView): string {
+  const text = result ?? "";
+  const head = headOf(text, RESULT_MAX_CHARS);
+  const rest = head.length === text.length ? "" : `\n[the first ${RESULT_MAX_CHARS} characters of the result]`;
+  return `Task ${id} is completed.\n\n${head}${rest}`;
+}
+
+function fileLines({ outputs, intermediates }: TaskView): string[] {
+  const line = (what: string, files: readonly FileView[]) => {
+    if (files.length === 0) return [];
+    const more = files.length > FILES_SHOWN_MAX ? `, and ${files.length - FILES_SHOWN_MAX} more` : "";
+    const names = files.slice(0, FILES_SHOWN_MAX).map(({ filename, size }) => `${filename} (${size} bytes)`);
+    return [`${what}: ${names.join(", ")}${more}.`];
+  };
+  return [...line("Files", outputs), ...line("Intermediate files", intermediates)];
+}

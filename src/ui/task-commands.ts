@@ -1,0 +1,173 @@
+// /task and /tasks: a person dispatches a task and looks at those there are. What is shown here is sent to no model.
+import { messageOf } from "../errors.ts";
+import type { HostCommand, HostContext } from "../host/api.ts";
+import { shorten } from "../storage/text.ts";
+
+/** What the commands need of a dispatcher. */
+export interface TaskBoard {
+  dispatch(request: {
+    readonly goal: string;
+    readonly category: string | null;
+    readonly attachments: readonly string[];
+  }): Promise<{ readonly task: ShownTask; readonly result: Promise<ShownTask> }>;
+  list(options: { readonly viewer: "person" }): Promise<readonly (ShownTask | { readonly restricted: true })[]>;
+  get(id: string, options: { readonly viewer: "person" }): Promise<ShownTask>;
+}
+
+interface ShownFile {
+  readonly filename: string;
+  readonly size: number;
+}
+
+export interface ShownTask {
+  readonly id: string;
+  readonly agent: string;
+  readonly category: string | null;
+  readonly title: string;
+  readonly status: string;
+  readonly progress: string;
+  readonly steps: readonly string[];
+  readonly result: string | null;
+  readonly error: string | null;
+  readonly model: string | null;
+  readonly created: string;
+  readonly files: readonly ShownFile[];
+  readonly outputs: readonly ShownFile[];
+  readonly intermediates: readonly ShownFile[];
+  readonly usage: readonly { model: string; input: number; output: number; cached: number; amount: number | null }[];
+}
+
+export interface TaskCommandParts {
+  readonly board: (ctx: HostContext) => Promise<TaskBoard>;
+  readonly show: (ctx: HostContext, text: string) => void;
+  /** Whether the process may end with the command, so that a task is waited for. */
+  readonly endsWithRun: (ctx: HostContext) => boolean;
+}
+
+const TASKS_SHOWN_MAX = 20;
+const STEPS_SHOWN_MAX = 20;
+const RESULT_SHOWN_CHARS = 4_000;
+
+const USAGE =
+  "usage: /task [--category <label>] [--attach <path>]… <goal> gives a task to a child agent; /tasks shows the tasks, /tasks <id> one of them.";
+
+interface ParsedTask {
+  readonly goal: string;
+  readonly category: string | null;
+  readonly attachments: readonly string[];
+}
+
+/** Options first, then the goal as it was typed; undefined when an option has no value. */
+export function parseTaskCommand(args: string): ParsedTask | undefined {
+  const attachments: string[] = [];
+  let category: string | null = null;
+  let rest = args.trimStart();
+  for (;;) {
+    const option = /^--(category|attach)(?:=|\s+)(?:"([^"]*)"|(\S+))\s*/.exec(rest);
+    if (!option) break;
+    const value = option[2] ?? option[3] ?? "";
+    if (option[1] === "attach") attachments.push(value);
+    else category = value;
+    rest = rest.slice(option[0].length);
+  }
+  if (/^--(category|attach)\b/.test(rest)) return undefined;
+  return { goal: rest, category, attachments };
+}
+
+export function taskCommand({ board, show, endsWithRun }: TaskCommandParts): HostCommand {
+  return {
+    description: "Give a task to a child agent: /task [--category <label>] [--attach <path>] <goal>",
+    getArgumentCompletions: (prefix) =>
+      ["--attach", "--category"]
+        .filter((option) => option.startsWith(prefix) && prefix !== "")
+        .map((value) => ({ value, label: value })),
+    handler: async (args, ctx) => {
+      const parsed = parseTaskCommand(args);
+      if (parsed === undefined || (parsed.goal.trim() === "" && parsed.attachments.length === 0)) {
+        show(ctx, USAGE);
+        return;
+      }
+      try {
+        const { task, result } = await (await board(ctx)).dispatch(parsed);
+        show(
+          ctx,
+          `Task ${task.id} ${task.progress === "queued" ? "waits for its turn" : "has started"}: ${task.title}. /tasks ${task.id} shows it.`,
+        );
+        const shown = result.then((ended) => show(ctx, endText(ended)));
+        // Without a screen the process would end with the command.
+        if (endsWithRun(ctx)) await shown;
+      } catch (error) {
+        show(ctx, messageOf(error));
+      }
+    },
+  };
+}
+
+export function tasksCommand({ board, show }: Omit<TaskCommandParts, "endsWithRun">): HostCommand {
+  return {
+    description: "The dispatched tasks, or one of them with its steps, files and usage",
+    handler: async (args, ctx) => {
+      const id = args.trim();
+      try {
+        if (id !== "") {
+          show(ctx, taskText(await (await board(ctx)).get(id, { viewer: "person" })));
+          return;
+        }
+        const tasks = (await (await board(ctx)).list({ viewer: "person" })).filter((task) => "id" in task);
+        show(ctx, listText(tasks));
+      } catch (error) {
+        show(ctx, messageOf(error));
+      }
+    },
+  };
+}
+
+function endText(task: ShownTask): string {
+  const files = task.outputs.length === 0 ? "" : ` Files: ${names(task.outputs)}.`;
+  return `Task ${task.id} ${statusText(task)}: ${task.title}.${files} /tasks ${task.id} shows it.`;
+}
+
+function statusText({ status, error, progress }: ShownTask): string {
+  if (status === "processing") return progress === "" ? "is running" : `is running (${progress})`;
+  if (status === "failed") return `failed (${error ?? "unknown reason"})`;
+  return status === "cancelled" ? "was cancelled" : "is completed";
+}
+
+function names(files: readonly ShownFile[]): string {
+  return files.map(({ filename, size }) => `${filename} (${size} bytes)`).join(", ");
+}
+
+export function listText(tasks: readonly ShownTask[]): string {
+  if (tasks.length === 0) return `There are no tasks. ${USAGE}`;
+  const lines = tasks
+    .slice(0, TASKS_SHOWN_MAX)
+    .map((task) => `${task.id}  ${task.created.slice(0, 16).replace("T", " ")}  ${task.title} ${statusText(task)}`);
+  const more = tasks.length > lines.length ? [`and ${tasks.length - lines.length} older tasks`] : [];
+  return [...lines, ...more].join("\n");
+}
+
+export function taskText(task: ShownTask): string {
+  const { id, agent, category, title, steps, result, model, files, outputs, intermediates, usage } = task;
+  const hidden = steps.length - STEPS_SHOWN_MAX;
+  const section = (heading: string, shown: readonly ShownFile[]) =>
+    shown.length === 0 ? [] : [`${heading}: ${names(shown)}`];
+  return [
+    `${title} (${id})`,
+    `${agent} ${statusText(task)}${category === null ? "" : `, category ${category}`}${model === null ? "" : `, ${model}`}`,
+    ...(steps.length === 0
+      ? []
+      : [
+          "Steps:",
+          ...(hidden > 0 ? [`  (${hidden} before)`] : []),
+          ...steps.slice(-STEPS_SHOWN_MAX).map((step) => `  ${step}`),
+        ]),
+    ...section("Attached", files),
+    ...section("Files", outputs),
+    ...section("Intermediate", intermediates),
+    ...usage.map(
+      (row) =>
+        `Used: ${row.model}, ${row.input} tokens in, ${row.cached} cached, ${row.output} out${row.amount === null ? "" : `, cost ${row.amount}`}`,
+    ),
+    ...(result === null || result === "" ? [] : ["", shorten(result, RESULT_SHOWN_CHARS)]),
+  ].join("\n");
+}

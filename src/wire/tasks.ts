@@ -1,0 +1,49 @@
+// Dispatched tasks of a session: the dispatcher behind /task and /tasks, made when it is first needed, and what the records
+// of dead processes become.
+import type { TaskDispatcher } from "../dispatch/dispatcher.ts";
+import type { HostContext } from "../host/api.ts";
+import { endsWithRun, type Host, notify } from "../host/host.ts";
+import { kindAt } from "../storage/blobs.ts";
+import { taskLayout } from "../task/layout.ts";
+import { taskCommand, tasksCommand } from "../ui/task-commands.ts";
+import type { CurrentSession, Wiring } from "./current.ts";
+import { launcherTask } from "./root-task.ts";
+
+export function wireTasks(host: Host, session: CurrentSession, wiring: Wiring): void {
+  let current: Promise<TaskDispatcher> | undefined;
+  const dispatcher = (ctx: HostContext): Promise<TaskDispatcher> => {
+    current ??= open(session, ctx, wiring);
+    return current;
+  };
+  const close = async () => {
+    const last = current;
+    current = undefined;
+    await (await last?.catch(() => undefined))?.close();
+  };
+  host.on("session_start", async (_event, ctx) => {
+    await close();
+    const { context } = session.of(ctx).task;
+    // Only a task that has records has any to bring to their end.
+    if (kindAt(taskLayout(context.storageRoot, context).records) === "directory")
+      await (await dispatcher(ctx)).list({ viewer: "person" });
+    return undefined;
+  });
+  host.on("session_shutdown", async () => {
+    await close();
+    return undefined;
+  });
+  const parts = {
+    board: dispatcher,
+    show: (ctx: HostContext, text: string) => notify(ctx, text, "info"),
+    endsWithRun,
+  };
+  host.registerCommand("task", taskCommand(parts));
+  host.registerCommand("tasks", tasksCommand(parts));
+}
+
+async function open(session: CurrentSession, ctx: HostContext, wiring: Wiring): Promise<TaskDispatcher> {
+  const { openDispatcher } = await import("../dispatch/create.ts");
+  const report = (problem: string) => notify(ctx, `pi-token-budget: ${problem}`, "warning");
+  const { childExtension } = wiring;
+  return openDispatcher(launcherTask(session.of(ctx), wiring), { childExtension, report, baseDirectory: ctx.cwd });
+}
