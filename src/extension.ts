@@ -13,6 +13,7 @@ import { wireCompactions } from "./wire/compactions.ts";
 import { CurrentSession, type Wiring } from "./wire/current.ts";
 import { wireLoop } from "./wire/loop.ts";
 import { wirePlans } from "./wire/plans.ts";
+import { wireCommands, wireStatus } from "./wire/people.ts";
 import { wireChildren, wireJournal, wireLauncher } from "./wire/root-task.ts";
 import { registerTools } from "./wire/tools.ts";
 
@@ -79,7 +80,9 @@ function wire(host: Host, claim: SessionOwner, wiring: Wiring): void {
   wireChildren(host, session, wiring);
   wireLoop(host, session);
   wireCompactions(host, session);
-  wireBoundary(host, session);
+  const drop = wireBoundary(host, session);
+  const redraw = wireStatus(host, session);
+  wireCommands(host, session, { drop, redraw });
   todos.follow();
   wirePlans(host, wiring.env);
   guardRequests();
