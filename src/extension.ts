@@ -50,7 +50,8 @@ export function createTokenBudgetExtension(options: TokenBudgetOptions = {}): To
     if (claim.type === "standing_down") return standDown(api, claim);
     try {
       const modulePath = options.subagents?.modulePath;
-      wire(new Host(api, options.isContextOverflow), claim, { env, joining, modulePath });
+      const surroundings = { adapter: undefined, copies: () => claim.others() };
+      wire(new Host(api, options.isContextOverflow), claim, { env, joining, modulePath, surroundings });
     } catch (error) {
       // Some hosts keep the listeners of an extension that failed to load.
       claim.release();
@@ -82,7 +83,7 @@ function wire(host: Host, claim: SessionOwner, wiring: Wiring): void {
   wireCompactions(host, session);
   const drop = wireBoundary(host, session);
   const redraw = wireStatus(host, session);
-  wireCommands(host, session, { drop, redraw });
+  wireCommands(host, session, { drop, redraw, surroundings: wiring.surroundings });
   todos.follow();
   wirePlans(host, wiring.env);
   guardRequests();

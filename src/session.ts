@@ -25,6 +25,7 @@ import { noteWarnings } from "./notes/limits.ts";
 import { fullPath, parseNotePath } from "./notes/paths.ts";
 import { NotesStore } from "./notes/store.ts";
 import { type LoadedSettings, loadSettings, type Settings } from "./settings.ts";
+import type { Work } from "./storage/work.ts";
 import type { TaskMembership } from "./task/context.ts";
 import { type ForkSource, forkSource } from "./task/forks.ts";
 import { openTask, type SessionTask } from "./task/membership.ts";
@@ -116,6 +117,8 @@ export interface SessionOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Joins the session to another one's root task. */
   readonly membership: TaskMembership | undefined;
+  /** Long work of the session, by what it is. */
+  readonly work: (what: "journal" | "notes", context: () => HostContext) => Work;
   /** How it was started; undefined when nobody said. */
   readonly start: SessionStartEvent | undefined;
 }
@@ -212,6 +215,7 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
     entries,
     category: () => contentCategory(task, categoryLog),
     maxFileBytes: () => settings().notesMaxFileBytes,
+    journalWork: options.work("journal", () => ctx),
     report,
   });
   const visibleAgents = (): { readonly agents: readonly string[]; readonly problems: readonly string[] } => {
@@ -280,7 +284,10 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
         task.sweep();
         const isNewFork = source !== undefined && task.parent === null && !task.registry.exists();
         if (isNewFork && settings().forkCopiesNotes) {
-          await notes.copyFrom(new NotesStore({ root: source.notesRoot, agent: source.agent }));
+          await notes.copyFrom(
+            new NotesStore({ root: source.notesRoot, agent: source.agent }),
+            options.work("notes", () => ctx),
+          );
         }
         if (isNewFork || task.parent !== null) await task.join();
       } catch (error) {

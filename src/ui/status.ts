@@ -32,3 +32,9 @@ export function statusText(facts: StatusFacts): string | undefined {
   const agents = children === 0 ? undefined : `${children} ${children === 1 ? "agent" : "agents"}`;
   return [windowId, standing(facts), agents].filter((part) => part !== undefined).join(" · ");
 }
+
+/** How far long work is, and how to stop it. */
+export function progressText(label: string, done: number, total: number): string {
+  const share = total <= 0 ? 1 : Math.min(1, done / total);
+  return `${label}: ${Math.floor(share * 100)} % (Esc stops it)`;
+}

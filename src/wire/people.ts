@@ -14,6 +14,7 @@ import { windowsText } from "../ui/windows.ts";
 import type { DropClosedWindows } from "./boundary.ts";
 import { openWindow } from "./compactions.ts";
 import type { CurrentSession } from "./current.ts";
+import { examine, type Surroundings } from "./doctor.ts";
 
 /** The key of the footer line. */
 export const STATUS_KEY = "pi-token-budget";
@@ -96,9 +97,10 @@ async function turn(parts: SessionParts, on: boolean, ctx: HostContext, drop: Dr
 export interface CommandWiring {
   readonly drop: DropClosedWindows;
   readonly redraw: (ctx: HostContext) => void;
+  readonly surroundings: Surroundings;
 }
 
-export function wireCommands(host: Host, session: CurrentSession, { drop, redraw }: CommandWiring): void {
+export function wireCommands(host: Host, session: CurrentSession, { drop, redraw, surroundings }: CommandWiring): void {
   const reader = new HistoryReader();
   const command = (name: CommandName, { answer, complete }: Pick<CommandParts, "answer" | "complete">) => {
     const guarded: CommandParts["answer"] = async (argument, ctx) => {
@@ -135,7 +137,7 @@ export function wireCommands(host: Host, session: CurrentSession, { drop, redraw
     answer: (argument, ctx) => {
       const parts = session.of(ctx);
       if (argument === "on" || argument === "off") return turn(parts, argument === "on", ctx, drop);
-      return undefined;
+      return argument === "doctor" ? examine(host, parts, surroundings) : undefined;
     },
   });
 }

@@ -105,6 +105,8 @@ describe("/token-budget off", () => {
     expect(first(s.requests.at(-1))).toContain("window, w2");
     expect(whole(s.requests.at(-1))).not.toContain("secret of the first");
     expect(s.toolResults().at(-1)?.text).toContain("the state of w1");
+    await s.prompt("fourth request");
+    await s.prompt("fifth request");
     const before = s.requests.length;
     await s.session.compact();
     await s.settled();
