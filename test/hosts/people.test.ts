@@ -1,4 +1,5 @@
 // What a person types and sees, on every host: the status line, the commands, and the switch.
+import { chmodSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { runPi } from "../../fixtures/pi/cli.ts";
 import { call, text } from "../../fixtures/pi/scripted-model.ts";
@@ -176,6 +177,28 @@ describe("the commands", () => {
     expect(await said(s, "/notes plan")).toContain("1 of /root begin with plan\n  plan/a.md");
     expect(await said(s, "/notes nothing")).toContain("No note of /root is called or begins with nothing");
     expect(await said(s, "/notes ../secret")).toContain("is not a name");
+  });
+
+  it("/token-budget doctor finds nothing in a sound session, and says what is wrong and how to mend it in another", async () => {
+    const s = await pi({ ui: true, next: (_request, n) => (n === 0 ? [note()] : "done") });
+    await s.prompt("hello");
+    expect(await said(s, "/token-budget doctor")).toMatch(/^✓ versions: .*\n(✓ .*\n)+Nothing is wrong\.$/);
+    const folder = /Storage in (.+)/.exec(await said(s, "/context"))?.[1] ?? "";
+    chmodSync(folder, 0o755);
+    const found = await said(s, "/token-budget doctor");
+    expect(found).toContain(`→ chmod 700 ${JSON.stringify(folder)}`);
+    expect(found).toContain("1 of 9 need mending.");
+
+    const other = await pi({
+      ui: true,
+      tools: ["read", "notes_read_file"],
+      settings: { tokenBudget: { enabledd: true } },
+      next: () => "hello",
+    });
+    await other.prompt("hello");
+    const report = await said(other, "/token-budget doctor");
+    expect(report).toContain("✗ tools: missing: notes_list_files_by_prefix");
+    expect(report).toMatch(/✗ settings: .*enabledd is no setting/);
   });
 
   it("say their usage on arguments they do not know", async () => {
