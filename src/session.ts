@@ -180,7 +180,7 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
     }
   };
   // A person's last word in this session stands on the log and wins over the settings.
-  const enabled = (): boolean => switchOf(windows.branch.lastCustom(SWITCH_ENTRY)) ?? settings().enabled;
+  const enabled = (): boolean => switchOf(windows.branch.lastCustom(SWITCH_ENTRY)?.entry) ?? settings().enabled;
   const canCheckpoint = (): boolean => enabled() && CHECKPOINT_TOOLS.some((name) => host.isActive(name));
   const windows: WindowShell = new WindowShell({
     source: entries,

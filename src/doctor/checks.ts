@@ -65,7 +65,12 @@ export function checkLocks(folders: readonly string[], files: readonly string[])
 export function checkRegistry(registry: Registry): Finding {
   try {
     const agents = registry.read().length;
-    return fine("registry", registry.exists() ? `${agents} agents` : "written with the first note, child or message");
+    return fine(
+      "registry",
+      registry.exists()
+        ? `${agents} ${agents === 1 ? "agent" : "agents"}`
+        : "written with the first note, child or message",
+    );
   } catch (error) {
     return problem("registry", messageOf(error), `Repair ${registry.layout.registry} from a backup, or remove it.`);
   }

@@ -1,17 +1,11 @@
 // The footer line and the keys of a terminal interface. Print, JSON and RPC modes get nothing of it.
 import type { HostContext } from "./api.ts";
-
-/** 0.73.1 does not say its mode; its RPC mode is a command-line flag. */
-function isRpc(ctx: HostContext): boolean {
-  if (ctx.mode !== undefined) return ctx.mode === "rpc";
-  const { argv } = process;
-  return argv.some((word, at) => word === "--mode=rpc" || (word === "--mode" && argv[at + 1] === "rpc"));
-}
+import { hasTerminal } from "./widget.ts";
 
 /** Shows a line in the footer under a key of its own, or takes it away. */
 export function showStatus(ctx: HostContext, key: string, text: string | undefined): void {
   try {
-    if (ctx.hasUI && !isRpc(ctx)) ctx.ui.setStatus(key, text);
+    if (hasTerminal(ctx)) ctx.ui.setStatus(key, text);
   } catch {
     // The session is gone, and its footer with it.
   }
@@ -23,7 +17,7 @@ const ESCAPE = /^\x1b(\[27(;1(:1)?)?u)?$/;
 
 /** Calls `pressed` when Escape is pressed while nothing runs that it would stop; answers how to listen no longer. */
 export function onEscape(ctx: HostContext, pressed: () => void): () => void {
-  if (!ctx.hasUI || isRpc(ctx) || !ctx.ui.onTerminalInput) return () => undefined;
+  if (!hasTerminal(ctx) || !ctx.ui.onTerminalInput) return () => undefined;
   return ctx.ui.onTerminalInput((data) => {
     if (!ESCAPE.test(data) || !ctx.isIdle()) return undefined;
     pressed();

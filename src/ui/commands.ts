@@ -37,6 +37,13 @@ export const COMMANDS = {
       { argument: "<window>", does: "lists the windows from this one on" },
     ],
   },
+  todos: {
+    description: "The whole todo list; `clear` empties it",
+    forms: [
+      { argument: "", does: "shows the whole todo list" },
+      { argument: "clear", does: "empties it" },
+    ],
+  },
   "token-budget": {
     description: "Switches windows on or off in this session; `doctor` looks for problems",
     forms: [

@@ -197,7 +197,7 @@ describe("the commands", () => {
     });
     await other.prompt("hello");
     const report = await said(other, "/token-budget doctor");
-    expect(report).toContain("✗ tools: missing: notes_list_files_by_prefix");
+    expect(report).toContain("✗ tools: missing: history_list_windows, ");
     expect(report).toMatch(/✗ settings: .*enabledd is no setting/);
   });
 
