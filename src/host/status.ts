@@ -5,7 +5,7 @@ import { hasTerminal } from "./widget.ts";
 /** Shows a line in the footer under a key of its own, or takes it away. */
 export function showStatus(ctx: HostContext, key: string, text: string | undefined): void {
   try {
-    if (hasTerminal(ctx)) ctx.ui.setStatus(key, text);
+    if (hasTerminal(ctx)) ctx.ui.setStatus(key, text === undefined ? undefined : ctx.ui.theme.fg("dim", text));
   } catch {
     // The session is gone, and its footer with it.
   }

@@ -66,7 +66,8 @@ describe("/token-budget off", () => {
     const s = await pi({
       ui: true,
       settings: SHORT_COMPACTION,
-      next: (request, n) => (whole(request).includes("summar") && n > 2 ? "a summary by Pi" : `answer ${n} ${LONG}`),
+      next: (request, n) =>
+        whole(request).includes("<conversation>") && n > 2 ? "a summary by Pi" : `answer ${n} ${LONG}`,
     });
     for (const words of ["one", "two", "three"]) await s.prompt(words);
     await said(s, "/token-budget off");
@@ -95,7 +96,7 @@ describe("/token-budget off", () => {
         if (n === 0) return `the secret of the first window ${LONG}`;
         if (n === 1) return [note()];
         if (n === 2) return [call("notes_read_file", { path: "checkpoint.md" })];
-        return whole(request).includes("summar") ? "a summary by Pi" : `answer ${n} ${LONG}`;
+        return whole(request).includes("<conversation>") ? "a summary by Pi" : `answer ${n} ${LONG}`;
       },
     });
     await s.prompt("first request");
