@@ -85,7 +85,9 @@ export function defineCommand(name: CommandName, { answer, show, complete }: Com
   return {
     description,
     getArgumentCompletions: (prefix) => {
-      const found = [...words.filter((word) => word.startsWith(prefix)), ...(complete?.(prefix) ?? [])];
+      const all = [...words.filter((word) => word.startsWith(prefix)), ...(complete?.(prefix) ?? [])];
+      // Where a completion is offered, Enter takes it and runs nothing: what is typed whole needs none.
+      const found = all.filter((value) => value !== prefix);
       return found.length === 0 ? null : found.map((value) => ({ value, label: value }));
     },
     handler: async (args, ctx) => show(ctx, (await answer(args.trim(), ctx)) ?? usageOf(name)),

@@ -44,6 +44,31 @@ describe("the status line", () => {
   });
 });
 
+describe("messages of ours", () => {
+  it("are none of them shown as chat, whichever they are", async () => {
+    const s = await pi({
+      ui: true,
+      next: (_request, n) => {
+        if (n === 0) return using(155_000, call("bash", { command: "echo one" }));
+        if (n === 1) return using(190_000, call("bash", { command: "echo two" }));
+        return n === 2 ? using(191_000, note()) : using(5_000, text("on we go"));
+      },
+    });
+    await s.prompt("go");
+    await said(s, "/context new");
+    const own = s
+      .branch()
+      .filter((entry) => entry.type === "custom_message" && entry.customType.startsWith("pi-token-budget:")) as {
+      customType: string;
+      display: boolean;
+    }[];
+    const kinds = own.map(({ customType }) => customType);
+    expect(kinds).toEqual(expect.arrayContaining(["pi-token-budget:reminder", "pi-token-budget:fallback"]));
+    expect(own.filter(({ display }) => display)).toEqual([]);
+    expect(s.ui.notices.filter(({ message }) => message.includes("\n"))).toEqual([]);
+  });
+});
+
 describe("/token-budget off", () => {
   it("lifts a fence, and takes its message and everything else of ours out of later requests", async () => {
     const s = await pi({

@@ -35,6 +35,8 @@ describe("a command", () => {
     expect(values("token-budget", "o")).toEqual(["on", "off", "o.md"]);
     expect(values("token-budget", "d")).toEqual(["doctor", "o.md"]);
     expect(values("notes", "")).toEqual(["o.md"]);
+    expect(values("notes", "o.md")).toBeUndefined();
+    expect(values("token-budget", "off")).toEqual(["o.md"]);
     expect(command("context").made.getArgumentCompletions?.("x")).toBeNull();
   });
 
