@@ -51,7 +51,7 @@ describe("long work", () => {
   });
 
   it("is stopped by Escape in every form, but not by other keys, nor while a run goes on that Escape is for", async () => {
-    for (const escape of ["\u001b", "\u001b[27u", "\u001b[27;1:1u"]) {
+    for (const key of ["\u001b", "\u001b[27u", "\u001b[27;1:1u"]) {
       const s = surroundings();
       const work = shownWork(NOTES_WORK, s.context);
       work.report(0, 4);
@@ -59,10 +59,10 @@ describe("long work", () => {
       work.report(1, 4);
       expect(s.type("\u001b[A")).toEqual([undefined]);
       s.run(true);
-      expect(s.type(escape)).toEqual([undefined]);
+      expect(s.type(key)).toEqual([undefined]);
       s.run(false);
       expect(work.signal.aborted).toBe(false);
-      expect(s.type(escape)).toEqual([{ consume: true }]);
+      expect(s.type(key)).toEqual([{ consume: true }]);
       expect(work.signal.aborted).toBe(true);
       expect(s.statuses.get(KEY)).toBeUndefined();
       expect(s.notices).toEqual([{ message: expect.stringContaining("the notes copied so far stay"), type: "info" }]);
