@@ -12,8 +12,8 @@ import { wireBoundary } from "./wire/boundary.ts";
 import { wireCompactions } from "./wire/compactions.ts";
 import { CurrentSession, type Wiring } from "./wire/current.ts";
 import { wireLoop } from "./wire/loop.ts";
-import { wirePlans } from "./wire/plans.ts";
 import { wireCommands, wireStatus } from "./wire/people.ts";
+import { wirePlans } from "./wire/plans.ts";
 import { wireChildren, wireJournal, wireLauncher } from "./wire/root-task.ts";
 import { registerTools } from "./wire/tools.ts";
 
