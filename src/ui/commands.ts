@@ -44,6 +44,14 @@ export const COMMANDS = {
       { argument: "clear", does: "empties it" },
     ],
   },
+  category: {
+    description: "What this session's content is; a label or `none` changes it",
+    forms: [
+      { argument: "", does: "shows what this session's content is" },
+      { argument: "<label>", does: "makes it that, for this session and everything below it" },
+      { argument: "none", does: "makes it ordinary, for this session and everything below it" },
+    ],
+  },
   "token-budget": {
     description: "Switches windows on or off in this session; `doctor` looks for problems",
     forms: [
