@@ -2,8 +2,6 @@
 export { setAgentCategory } from "./src/category/change.ts";
 export type { CategoryModels, ModelName } from "./src/category/labels.ts";
 export { createRouter, type Route, type RouteRequest, type RouterParts } from "./src/category/router.ts";
-export { CategoryModelError, type ErrorCode, TokenBudgetError } from "./src/errors.ts";
-export { createTokenBudgetExtension, type TokenBudgetExtension, type TokenBudgetOptions } from "./src/extension.ts";
 export type { Attachment } from "./src/dispatch/attachments.ts";
 export type { TaskDispatcherOptions } from "./src/dispatch/create.ts";
 export type { LookOptions, OpenedFile, TaskDispatcher } from "./src/dispatch/dispatcher.ts";
@@ -17,6 +15,8 @@ export type { Runner, RunRequest } from "./src/dispatch/runner.ts";
 export type { TaskSettings } from "./src/dispatch/settings.ts";
 export { defineTaskTool, type TaskTool } from "./src/dispatch/tool.ts";
 export type { FileView, RestrictedTask, TaskView } from "./src/dispatch/view.ts";
+export { CategoryModelError, type ErrorCode, TokenBudgetError } from "./src/errors.ts";
+export { createTokenBudgetExtension, type TokenBudgetExtension, type TokenBudgetOptions } from "./src/extension.ts";
 export { type AgentInfo, type FindTaskOptions, getTokenBudgetTask, type TokenBudgetTask } from "./src/launcher.ts";
 export type { Category } from "./src/task/category.ts";
 export type { TaskContext, TaskMembership } from "./src/task/context.ts";

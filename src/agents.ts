@@ -8,6 +8,7 @@ import type { ItemSource } from "./history/source.ts";
 import type { EntrySource } from "./host/entries.ts";
 import { NotesStore } from "./notes/store.ts";
 import { headOf, oneLine, shorten } from "./storage/text.ts";
+import type { Work } from "./storage/work.ts";
 import { isBelow, resolveAddress } from "./task/addresses.ts";
 import { assertFlow, type Category, canRead } from "./task/category.ts";
 import type { SessionTask, TaskAgent } from "./task/membership.ts";
@@ -30,6 +31,8 @@ export interface AgentAccessParts {
   /** What this session's content is; throws when nobody can know. */
   readonly category: () => Category;
   readonly maxFileBytes: () => number;
+  /** Shows a long fill of the journal; stopped, the journal stays as it is until the session is opened again. */
+  readonly journalWork: Work;
   /** Told of each problem once; the session goes on. */
   readonly report: (problem: string) => void;
 }
@@ -53,7 +56,8 @@ export class AgentAccess {
 
   constructor(parts: AgentAccessParts) {
     this.#parts = parts;
-    this.#journal = new JournalWriter({ directory: parts.task.historyDir, agent: parts.task.agent });
+    const { task, journalWork: work } = parts;
+    this.#journal = new JournalWriter({ directory: task.historyDir, agent: task.agent, work });
   }
 
   get agent(): string {
@@ -140,14 +144,21 @@ export class AgentAccess {
     await this.#parts.task.markEnded();
   }
 
+  /** Whether a person has stopped the journal. */
+  get isStopped(): boolean {
+    return this.#parts.journalWork.signal.aborted;
+  }
+
   async #sync(): Promise<void> {
     const { entries, ownHistory, task } = this.#parts;
+    if (this.isStopped) return;
     try {
       // A session in which nobody has said anything leaves no files.
       if (ownHistory().rows.length === 0) return;
       await task.join();
       await this.#journal.sync(entries);
     } catch (error) {
+      if (this.isStopped) return;
       this.#report(`${messageOf(error)} Until then other agents do not see what is new in this session.`);
     }
   }

@@ -13,6 +13,7 @@ import { wireBoundary } from "./wire/boundary.ts";
 import { wireCompactions } from "./wire/compactions.ts";
 import { CurrentSession, type Wiring } from "./wire/current.ts";
 import { wireLoop } from "./wire/loop.ts";
+import { wireCommands, wireStatus } from "./wire/people.ts";
 import { wirePlans } from "./wire/plans.ts";
 import { wireChildren, wireJournal, wireLauncher } from "./wire/root-task.ts";
 import { wireTasks } from "./wire/tasks.ts";
@@ -53,7 +54,8 @@ export function createTokenBudgetExtension(options: TokenBudgetOptions = {}): To
       const modulePath = options.subagents?.modulePath;
       const host = new Host(api, options.isContextOverflow);
       const childExtension = (task: TaskMembership) => createTokenBudgetExtension({ ...options, task });
-      wire(host, claim, { env, joining, modulePath, runningOn: callingHost(), childExtension });
+      const surroundings = { adapter: undefined, copies: () => claim.others() };
+      wire(host, claim, { env, joining, modulePath, surroundings, runningOn: callingHost(), childExtension });
     } catch (error) {
       // Some hosts keep the listeners of an extension that failed to load.
       claim.release();
@@ -84,7 +86,9 @@ function wire(host: Host, claim: SessionOwner, wiring: Wiring): void {
   wireTasks(host, session, wiring);
   wireLoop(host, session);
   wireCompactions(host, session);
-  wireBoundary(host, session);
+  const drop = wireBoundary(host, session);
+  const redraw = wireStatus(host, session);
+  wireCommands(host, session, { drop, redraw, surroundings: wiring.surroundings });
   todos.follow();
   wirePlans(host, wiring.env);
   guardRequests();

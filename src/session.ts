@@ -20,16 +20,19 @@ import {
 import { settingsFiles } from "./host/settings-files.ts";
 import type { RetrySettings } from "./host/settled.ts";
 import type { BranchIndex } from "./log/branch.ts";
+import { SWITCH_ENTRY, switchOf } from "./log/marks.ts";
 import { noteWarnings } from "./notes/limits.ts";
 import { fullPath, parseNotePath } from "./notes/paths.ts";
 import { NotesStore } from "./notes/store.ts";
-import { loadSettings, type Settings } from "./settings.ts";
+import { type LoadedSettings, loadSettings, type Settings } from "./settings.ts";
+import type { Work } from "./storage/work.ts";
 import type { TaskMembership } from "./task/context.ts";
 import { type ForkSource, forkSource } from "./task/forks.ts";
 import { openTask, type SessionTask } from "./task/membership.ts";
 import type { ContextToolParts } from "./tools/context.ts";
 import { NOTES_INDEX_MAX_FILES, type NotesIndex } from "./window/bootstrap.ts";
-import { budgetFigures, thresholds } from "./window/budget.ts";
+import { type BudgetFigures, budgetFigures } from "./window/budget.ts";
+import { withoutRequests } from "./window/controls.ts";
 import { Coordination } from "./window/coordination.ts";
 import { type Phase, phaseOf } from "./window/phase.ts";
 import { WindowShell } from "./window/shell.ts";
@@ -50,6 +53,8 @@ export interface SessionParts {
   context(): HostContext;
   attach(ctx: HostContext): void;
   enabled(): boolean;
+  /** Switches the package on or off in this session, and takes back what stands open. */
+  turn(on: boolean): void;
   /** Whether a checkpoint could be saved here. */
   canCheckpoint(): boolean;
   /** For the model in use. */
@@ -59,8 +64,13 @@ export interface SessionParts {
   /** Tells other extensions of the session where its window stands. */
   publish(): void;
   contextToolParts(): ContextToolParts;
-  /** Lines for a person about the window and its budget. */
-  describe(): readonly string[];
+  figures(): BudgetFigures;
+  /** What is odd about the branch, one line each. */
+  oddities(): readonly string[];
+  readonly loaded: LoadedSettings;
+  visibleAgents(): { readonly agents: readonly string[]; readonly problems: readonly string[] };
+  /** The agent's own. */
+  readonly notes: NotesStore;
   /** The messages of the next request; undefined when they go out as they are. */
   request(messages: readonly LogMessage[]): Promise<readonly LogMessage[] | undefined>;
   /** What a starting session does once: left-overs are swept, a child registers, a fork gets its notes. */
@@ -107,6 +117,8 @@ export interface SessionOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Joins the session to another one's root task. */
   readonly membership: TaskMembership | undefined;
+  /** Long work of the session, by what it is. */
+  readonly work: (what: "journal" | "notes", context: () => HostContext) => Work;
   /** How it was started; undefined when nobody said. */
   readonly start: SessionStartEvent | undefined;
 }
@@ -149,7 +161,6 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
   const { agent } = task;
   const loaded = loadSettings(settingsFiles(agentDir, started.cwd, projectSettingsCount(started)), env);
   const settings = () => loaded.forModel(ctx.model && `${ctx.model.provider}/${ctx.model.id}`);
-  const enabled = () => settings().enabled;
   const notes = new NotesStore({ root: task.notesRoot, agent, maxFileBytes: settings().notesMaxFileBytes });
   const entries = entriesOf(started);
 
@@ -168,8 +179,10 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
       return undefined;
     }
   };
-  const canCheckpoint = () => enabled() && CHECKPOINT_TOOLS.some((name) => host.isActive(name));
-  const windows = new WindowShell({
+  // A person's last word in this session stands on the log and wins over the settings.
+  const enabled = (): boolean => switchOf(windows.branch.lastCustom(SWITCH_ENTRY)?.entry) ?? settings().enabled;
+  const canCheckpoint = (): boolean => enabled() && CHECKPOINT_TOOLS.some((name) => host.isActive(name));
+  const windows: WindowShell = new WindowShell({
     source: entries,
     agent,
     runId: task.context.runId,
@@ -202,6 +215,7 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
     entries,
     category: () => contentCategory(task, categoryLog),
     maxFileBytes: () => settings().notesMaxFileBytes,
+    journalWork: options.work("journal", () => ctx),
     report,
   });
   const visibleAgents = (): { readonly agents: readonly string[]; readonly problems: readonly string[] } => {
@@ -227,6 +241,11 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
       ctx = newest;
     },
     enabled,
+    turn: (on) => {
+      windows.takeBack();
+      host.mark(SWITCH_ENTRY, { on });
+      publish();
+    },
     canCheckpoint,
     settings,
     retry: () => loaded.retry,
@@ -243,31 +262,21 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
       newContext: () => windows.newContext(),
       ownsContinuation: () => coordination.owner === undefined,
     }),
-    describe: () => {
-      const { used_tokens, remaining_tokens, remaining_to_hard_trigger } = figures();
-      const window = ctx.model?.contextWindow;
-      const shown = (tokens: number | null) => (tokens === null ? "unknown" : `${tokens} tokens`);
-      const limits = window === undefined ? undefined : thresholds(window, loaded.reserveTokens, settings());
-      return [
-        `Window ${windows.branch.current.id} of ${agent}, ${phase()}`,
-        `Used ${shown(used_tokens)}, left ${shown(remaining_tokens)}${window === undefined ? "" : ` of ${window}`}`,
-        ...(limits ? [`Reminder with ${limits.reminder} tokens left, checkpoint with ${limits.fallback} left`] : []),
-        ...(remaining_to_hard_trigger === null ? [] : [`Hard trigger in ${remaining_to_hard_trigger} tokens`]),
-        ...miscounted(windows.branch),
-        `Agents: ${visibleAgents().agents.join(", ")}`,
-        `Notes in ${task.notesRoot}`,
-      ];
-    },
+    figures,
+    oddities: () => miscounted(windows.branch),
+    loaded,
+    visibleAgents,
+    notes,
     request: async (messages) => {
       const { opener } = windows.branch.current;
       const isUntouched = opener === undefined || opener.type === "foreign_compaction";
       void access.sync();
       await access.meetChildren();
       // Switched off, a session keeps the windows it has but gets nothing new.
-      if (!enabled() && isUntouched) return undefined;
+      if (!enabled() && isUntouched) return withoutRequests(messages);
       const projected = await windows.request(messages, ctx.signal, (isMissing) => waitForEntry(ctx, isMissing));
       publish();
-      return projected;
+      return enabled() ? projected : withoutRequests(projected);
     },
     begin: async () => {
       try {
@@ -275,7 +284,10 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
         task.sweep();
         const isNewFork = source !== undefined && task.parent === null && !task.registry.exists();
         if (isNewFork && settings().forkCopiesNotes) {
-          await notes.copyFrom(new NotesStore({ root: source.notesRoot, agent: source.agent }));
+          await notes.copyFrom(
+            new NotesStore({ root: source.notesRoot, agent: source.agent }),
+            options.work("notes", () => ctx),
+          );
         }
         if (isNewFork || task.parent !== null) await task.join();
       } catch (error) {

@@ -92,7 +92,7 @@ export const Settings = Type.Object({
 });
 export type Settings = Static<typeof Settings>;
 
-type SettingName = keyof Settings;
+export type SettingName = keyof Settings;
 
 export const DEFAULT_SETTINGS: Settings = Object.fromEntries(
   Object.entries(Settings.properties).map(([name, schema]) => [name, schema.default]),
@@ -101,6 +101,10 @@ export const DEFAULT_SETTINGS: Settings = Object.fromEntries(
 export interface LoadedSettings {
   /** Settings for a model, `provider/id`; undefined for no model. */
   forModel(model: string | undefined): Settings;
+  /** Where a setting's value for a model comes from, in a few words. */
+  originOf(name: SettingName, model: string | undefined): string;
+  /** Where `reserveTokens` comes from. */
+  readonly reserveOrigin: string;
   /** Pi's own retry settings, which the settled boundary of 0.73.1 needs. */
   readonly retry: RetrySettings;
   /** What Pi keeps free for a response, its compaction threshold; in tokens. */
@@ -116,6 +120,8 @@ export interface LoadedSettings {
 type Values = Partial<Record<SettingName, unknown>>;
 
 interface Layer {
+  /** Whose settings they are, in a few words. */
+  readonly origin: string;
   readonly values: Values;
   readonly models: ReadonlyMap<string, Values>;
 }
@@ -203,7 +209,7 @@ function withoutCategories(
 }
 
 /** `{ defaults, models }` when either is there, else flat. */
-function layerOf(block: unknown, where: string, problems: string[]): Layer {
+function layerOf(block: unknown, where: string, problems: string[]): Omit<Layer, "origin"> {
   if (!isRecord(block) || !("defaults" in block || "models" in block))
     return { values: checked(block, where, false, problems), models: new Map() };
   const { defaults, models, ...rest } = block;
@@ -297,6 +303,7 @@ export function loadSettings(
   const problems: string[] = [];
   let retry = DEFAULT_RETRY;
   let reserveTokens = DEFAULT_RESERVE_TOKENS;
+  let reserveOrigin = "Pi's default";
   let keepRecentTokens = DEFAULT_KEEP_RECENT_TOKENS;
   const layers: Layer[] = [];
   let categories: CategoryModels = new Map();
@@ -304,7 +311,9 @@ export function loadSettings(
   for (const file of files) {
     const parsed = parsedFile(file, problems);
     if (isRecord(parsed.retry)) retry = retryOf(parsed.retry, retry);
+    const origin = `${file.source} settings`;
     const compaction = isRecord(parsed.compaction) ? parsed.compaction : {};
+    if (tokensOr(compaction.reserveTokens, -1) >= 0) reserveOrigin = origin;
     reserveTokens = tokensOr(compaction.reserveTokens, reserveTokens);
     keepRecentTokens = tokensOr(compaction.keepRecentTokens, keepRecentTokens);
     const block = withoutCategories(parsed.tokenBudget, file, problems);
@@ -327,15 +336,24 @@ export function loadSettings(
       );
       delete layer.values[setting];
     }
-    layers.push(layer);
+    layers.push({ ...layer, origin });
   }
   const environment = fromEnvironment(env, problems);
   return {
     retry,
     reserveTokens,
+    reserveOrigin,
     keepRecentTokens,
     categories,
     problems,
+    originOf: (name, model) => {
+      if (environment[name] !== undefined) return "environment";
+      for (const key of [...keysOfModel(model)].reverse()) {
+        const layer = layers.findLast(({ models }) => models.get(key)?.[name] !== undefined);
+        if (layer) return `${layer.origin}, model ${key}`;
+      }
+      return layers.findLast(({ values }) => values[name] !== undefined)?.origin ?? "default";
+    },
     forModel: (model) => {
       const values: Values = {};
       for (const layer of layers) Object.assign(values, layer.values);

@@ -2,6 +2,7 @@
 // unit test (test/demo/docs.test.ts) fails when what is committed differs.
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { commandsPage, commandsTable } from "./commands.ts";
 import { compactionTable, speedTable, tokenTable } from "./measured.ts";
 import { settingsPage, settingsTable } from "./settings.ts";
 import { stateDiagram } from "./states.ts";
@@ -11,6 +12,7 @@ const ROOT = new URL("../../", import.meta.url);
 
 /** Documents that are made whole. */
 const PAGES: Readonly<Record<string, () => string>> = {
+  "docs/commands.md": commandsPage,
   "docs/tools.md": toolsPage,
   "docs/settings.md": settingsPage,
   "docs/state-diagram.md": stateDiagram,
@@ -18,6 +20,7 @@ const PAGES: Readonly<Record<string, () => string>> = {
 
 /** Parts of documents written by hand, between `<!-- generated: name -->` and `<!-- end -->`. */
 const PARTS: Readonly<Record<string, () => string>> = {
+  commands: commandsTable,
   tools: toolsTable,
   settings: settingsTable,
   compaction: compactionTable,

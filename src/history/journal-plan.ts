@@ -46,6 +46,11 @@ export class JournalPlan {
     return this.#leafId;
   }
 
+  /** Entries that are not in a piece yet. */
+  get left(): number {
+    return this.#fresh.length;
+  }
+
   get isDone(): boolean {
     return this.#isComplete && this.#fresh.length === 0;
   }

@@ -2,10 +2,12 @@
 // journal must never hold the lock while the event loop runs, never write a known entry again, and never show a branch
 // before all of it is on the disk.
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { TokenBudgetError } from "../errors.ts";
 import type { EntrySource } from "../host/entries.ts";
 import type { OpenLog } from "../storage/append-log.ts";
 import { LogBatch, type Span } from "../storage/append-log-lines.ts";
 import { type HeldLogLock, LogLock } from "../storage/append-log-lock.ts";
+import type { Work } from "../storage/work.ts";
 import { JournalFiles, type JournalPlace } from "./journal-files.ts";
 import { OlderCalls } from "./journal-older-calls.ts";
 import { JournalPlan, type Piece } from "./journal-plan.ts";
@@ -20,6 +22,8 @@ const FLUSH_BYTES = 16_777_216;
 export interface JournalWriterOptions extends JournalPlace {
   readonly staleLockMs?: number | undefined;
   readonly lockWaitMs?: number | undefined;
+  /** Shows syncs of more than one piece. Stopped, a sync ends with `refused`; what it appended is found by the next one. */
+  readonly work?: Work | undefined;
 }
 
 /** What one turn under the lock came to. */
@@ -32,6 +36,8 @@ interface Progress {
   plan: JournalPlan | undefined;
   /** Bytes appended and not yet known to be on the disk. */
   unflushed: number;
+  /** Entries to append, once they are known. */
+  total: number | undefined;
 }
 
 export class JournalWriter {
@@ -90,7 +96,7 @@ export class JournalWriter {
     if (!source || leafId === undefined || leafId === this.#committed) return;
     this.#committed = undefined;
     if (!this.#state || this.#files.distrusted) await this.#catchUp();
-    await this.#append({ source, leafId, plan: undefined, unflushed: 0 });
+    await this.#append({ source, leafId, plan: undefined, unflushed: 0, total: undefined });
     this.#committed = leafId;
   }
 
@@ -123,7 +129,9 @@ export class JournalWriter {
 
   async #append(progress: Progress): Promise<void> {
     for (;;) {
+      this.#assertGoesOn();
       const turn = await this.#lock.run((held) => this.#files.log.appending((log) => this.#turn(log, held, progress)));
+      this.#report(progress, turn);
       if (turn === "committed") return;
       if (turn === "behind") await this.#catchUp();
       else if (progress.unflushed >= FLUSH_BYTES || progress.plan?.isDone) {
@@ -131,6 +139,21 @@ export class JournalWriter {
         progress.unflushed = 0;
       }
       await nextTurn();
+    }
+  }
+
+  #assertGoesOn(): void {
+    if (this.#options.work?.signal.aborted)
+      throw new TokenBudgetError("refused", `${this.#files.shown} was stopped. Open it anew to go on.`);
+  }
+
+  #report(progress: Progress, turn: Turn): void {
+    const { work } = this.#options;
+    if (turn === "committed") {
+      if (progress.total !== undefined) work?.report(progress.total, progress.total);
+    } else if (turn === "part" && progress.plan && progress.plan.left > 0) {
+      progress.total ??= progress.plan.left;
+      work?.report(Math.max(0, progress.total - progress.plan.left), progress.total);
     }
   }
 

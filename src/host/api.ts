@@ -41,6 +41,10 @@ export interface HostContext {
   readonly ui: {
     notify(message: string, type?: "info" | "warning" | "error"): void;
     setWidget(key: string, content: WidgetFactory | undefined): void;
+    setStatus(key: string, text: string | undefined): void;
+    readonly theme: { fg(color: "dim", text: string): string };
+    /** Sees what is typed before the host does. */
+    onTerminalInput?(handler: (data: string) => { readonly consume: boolean } | undefined): () => void;
   };
   /** Of the run that is going on. */
   readonly signal: AbortSignal | undefined;

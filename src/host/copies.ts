@@ -27,6 +27,8 @@ export interface SessionOwner {
   readonly type: "owner";
   /** To be called at session_start: copies that load from now on, on a bus shared by several sessions, are another's. */
   started(): void;
+  /** Versions of the copies that stood down. */
+  others(): readonly string[];
   /** To be called at session_shutdown: some hosts keep listeners over a reload, and a dead copy must not answer. */
   release(): void;
 }
@@ -115,10 +117,12 @@ function readHandover(protocol: unknown, handover: unknown): Handover {
 
 function own(api: CopiesApi, options: ClaimOptions): SessionOwner {
   let started = false;
+  const others: string[] = [];
   const unsubscribe = api.events.on(COPIES_CHANNEL, (data) => {
     if (!isRecord(data) || typeof data.answer !== "function") return;
     const asked = readProbe(data);
     if (started && asked.loading) return;
+    others.push(typeof data.version === "string" ? data.version : "unknown");
     const handover = asked.membership === undefined ? undefined : decide(options, asked.membership, started);
     const answer: Answer = {
       protocol: COPIES_PROTOCOL,
@@ -129,6 +133,7 @@ function own(api: CopiesApi, options: ClaimOptions): SessionOwner {
   });
   return {
     type: "owner",
+    others: () => others,
     started: () => {
       started = true;
     },

@@ -9,7 +9,12 @@ function isRpc(ctx: HostContext): boolean {
   return argv.some((word, at) => word === "--mode=rpc" || (word === "--mode" && argv[at + 1] === "rpc"));
 }
 
+/** Whether a person looks at a terminal interface; print, JSON and RPC modes have none. */
+export function hasTerminal(ctx: HostContext): boolean {
+  return ctx.hasUI && !isRpc(ctx);
+}
+
 /** Puts a widget above the editor, or takes it away. Without a terminal interface nothing happens. */
 export function setWidget(ctx: HostContext, key: string, content: WidgetFactory | undefined): void {
-  if (ctx.hasUI && !isRpc(ctx)) ctx.ui.setWidget(key, content);
+  if (hasTerminal(ctx)) ctx.ui.setWidget(key, content);
 }

@@ -57,6 +57,15 @@ export function controlOf(message: {
 /** A data entry that says that the note asked for by a manual-checkpoint request is saved. */
 export const CHECKPOINT_ENTRY = `${CUSTOM_TYPE_PREFIX}checkpoint`;
 
+/** A data entry by which a person switches this package off or on in the session: the newest of a branch counts. */
+export const SWITCH_ENTRY = `${CUSTOM_TYPE_PREFIX}switch`;
+
+/** Whether a switch entry says on; undefined when it is none. */
+export function switchOf(entry: LogEntry | undefined): boolean | undefined {
+  if (entry?.customType !== SWITCH_ENTRY || !isRecord(entry.data)) return undefined;
+  return typeof entry.data.on === "boolean" ? entry.data.on : undefined;
+}
+
 export interface RequestMark {
   readonly type: "cancelled" | "checkpoint";
   readonly requestId: string;

@@ -8,6 +8,7 @@ import { type DiskCalls, modifiedMsOf, NODE_DISK, storageFailure } from "../stor
 import { type HeldLock, LockDirectory } from "../storage/lock.ts";
 import { readPlainFile } from "../storage/plain-file.ts";
 import { foldedName, type LeftOut, makeParents, removeEmpty } from "../storage/tree.ts";
+import type { Work } from "../storage/work.ts";
 import { CreationTimes, hashedName } from "./created.ts";
 import { NoteFiles } from "./files.ts";
 import { assertNoteFits, isLargeNote, NOTES_MAX_FILE_BYTES } from "./limits.ts";
@@ -136,11 +137,16 @@ export class NotesStore {
     return { files: files.length, totalBytes: files.reduce((sum, { bytes }) => sum + bytes, 0), large };
   }
 
-  /** Copies another store's notes as they are now, with their times; a note that is here already stays as it is. */
-  async copyFrom(source: NotesStore): Promise<NotesCopy> {
+  /**
+   * Copies another store's notes as they are now, with their times; a note that is here already stays as it is. Stopped,
+   * it leaves the rest.
+   */
+  async copyFrom(source: NotesStore, work?: Work): Promise<NotesCopy> {
     const { files, leftOut } = source.#notes.walk("");
     let copied = 0;
-    for (const file of files) {
+    for (const [number, file] of files.entries()) {
+      if (work?.signal.aborted) break;
+      work?.report(number, files.length);
       const original = source.#notes.readFound(file, leftOut);
       if (original === undefined) continue;
       const copyOf = { createdMs: source.#created.of(file), updatedMs: original.modifiedMs };
@@ -150,6 +156,7 @@ export class NotesStore {
       const { created } = await this.#change({ path: file.path, content, needsOld: false, maxFileBytes, copyOf });
       if (created) copied++;
     }
+    work?.report(files.length, files.length);
     return { copied, leftOut };
   }
 

@@ -4,12 +4,11 @@ import { ORDINARY } from "../category/labels.ts";
 import { messageOf } from "../errors.ts";
 import type { HostCommand, HostContext } from "../host/api.ts";
 import { type Category, parseCategory } from "../task/category.ts";
+import { defineCommand, usageOf } from "./commands.ts";
 
 /** What the command needs of the guard. */
 export type CategoryCommandGuard = Pick<CategoryGuard, "describe" | "labels" | "decide" | "place" | "standing">;
 
-const USAGE =
-  "usage: /category shows what this session's content is; /category <label> or /category none changes it, for this session and everything below it.";
 const IN_RUN =
   "The category is not changed during a run: what is being sent was allowed under the old one. Wait for its end, or stop it.";
 
@@ -30,20 +29,16 @@ export function categoryCommand(
   guard: CategoryCommandGuard,
   show: (ctx: HostContext, text: string) => void,
 ): HostCommand {
-  return {
-    description: "What this session's content is; a label or `none` changes it",
-    getArgumentCompletions: (prefix) => {
-      const fitting = [...guard.labels(), ORDINARY].filter((label) => label.startsWith(prefix));
-      return fitting.length === 0 ? null : fitting.map((label) => ({ value: label, label }));
-    },
-    handler: async (args, ctx) => {
-      const argument = args.trim();
-      if (argument === "") return show(ctx, [...guard.describe(ctx), USAGE].join("\n"));
+  return defineCommand("category", {
+    show,
+    complete: (prefix) => guard.labels().filter((label) => label.startsWith(prefix)),
+    answer: async (argument, ctx) => {
+      if (argument === "") return [...guard.describe(ctx), usageOf("category")].join("\n");
       try {
-        show(ctx, await change(guard, ctx, argument));
+        return await change(guard, ctx, argument);
       } catch (error) {
-        show(ctx, `The category was not changed: ${messageOf(error)}\n${USAGE}`);
+        return `The category was not changed: ${messageOf(error)}\n${usageOf("category")}`;
       }
     },
-  };
+  });
 }

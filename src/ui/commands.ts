@@ -1,25 +1,118 @@
-// The commands a person types. They show and start things; what they start is decided elsewhere.
+// The commands a person types: what each is called, takes and does. Registration, usage, completion and docs/commands.md are
+// all made from this one table; what a command starts is decided elsewhere.
 import type { HostCommand, HostContext } from "../host/api.ts";
 
-export interface ContextCommandParts {
-  /** Lines about the window, its budget and its thresholds. */
-  readonly describe: (ctx: HostContext) => readonly string[];
-  /** Runs a checkpoint and opens the next window; answers what came of it. */
-  readonly openWindow: (ctx: HostContext) => Promise<string>;
-  readonly show: (ctx: HostContext, text: string) => void;
+/** One way to call a command. */
+export interface CommandForm {
+  /** As it is typed behind the name, `[name]` where it varies; empty for none. */
+  readonly argument: string;
+  readonly does: string;
 }
 
-const USAGE = "usage: /context shows the window and its budget; /context new saves a checkpoint and opens a window.";
+export interface CommandSpec {
+  /** One line, for the list of commands. */
+  readonly description: string;
+  readonly forms: readonly CommandForm[];
+}
 
-export function contextCommand(parts: ContextCommandParts): HostCommand {
+export const COMMANDS = {
+  context: {
+    description: "Context window and budget; `new` opens the next window",
+    forms: [
+      { argument: "", does: "shows the window, its budget, the thresholds and where each comes from" },
+      { argument: "new", does: "saves a checkpoint and opens the next window, in a session of any size" },
+    ],
+  },
+  notes: {
+    description: "The notes of this agent and of those it may read",
+    forms: [
+      { argument: "", does: "lists the notes" },
+      { argument: "<path>", does: "shows a note, or lists the notes whose paths begin like this" },
+    ],
+  },
+  windows: {
+    description: "The windows of this session",
+    forms: [
+      { argument: "", does: "lists the newest windows with their counts and first request" },
+      { argument: "<window>", does: "lists the windows from this one on" },
+    ],
+  },
+  todos: {
+    description: "The whole todo list; `clear` empties it",
+    forms: [
+      { argument: "", does: "shows the whole todo list" },
+      { argument: "clear", does: "empties it" },
+    ],
+  },
+  category: {
+    description: "What this session's content is; a label or `none` changes it",
+    forms: [
+      { argument: "", does: "shows what this session's content is" },
+      { argument: "<label>", does: "makes it that, for this session and everything below it" },
+      { argument: "none", does: "makes it ordinary, for this session and everything below it" },
+    ],
+  },
+  task: {
+    description: "Gives a task to a child agent",
+    forms: [
+      { argument: "<goal>", does: "starts it; its record says what became of it" },
+      { argument: "--attach <path> <goal>", does: "gives it a file; for several, several times" },
+      { argument: "--category <label> <goal>", does: "declares what its content is; without it the task is ordinary" },
+    ],
+  },
+  tasks: {
+    description: "The tasks that were given to child agents",
+    forms: [
+      { argument: "", does: "lists the newest tasks" },
+      { argument: "<id>", does: "shows one: its steps, files, usage and result" },
+    ],
+  },
+  "token-budget": {
+    description: "Switches windows on or off in this session; `doctor` looks for problems",
+    forms: [
+      { argument: "on", does: "keeps windows again in this session" },
+      { argument: "off", does: "gives Pi's own compaction back in this session; notes and history stay" },
+      { argument: "doctor", does: "looks for problems and says how to mend each" },
+    ],
+  },
+} as const satisfies Readonly<Record<string, CommandSpec>>;
+
+export type CommandName = keyof typeof COMMANDS;
+
+/** Whether an argument of a form is typed as it stands. */
+function isWord({ argument }: CommandForm): boolean {
+  return argument !== "" && !/[<[]/.test(argument);
+}
+
+export function typedAs(name: string, { argument }: CommandForm): string {
+  return argument === "" ? `/${name}` : `/${name} ${argument}`;
+}
+
+/** How a command is used, in one line. */
+export function usageOf(name: CommandName): string {
+  const forms: readonly CommandForm[] = COMMANDS[name].forms;
+  return `usage: ${forms.map((form) => `${typedAs(name, form)} ${form.does}`).join("; ")}.`;
+}
+
+export interface CommandParts {
+  /** The answer to an argument; undefined for one that the command does not know. */
+  readonly answer: (argument: string, ctx: HostContext) => string | undefined | Promise<string | undefined>;
+  readonly show: (ctx: HostContext, text: string) => void;
+  /** What else an argument may be that begins like this. */
+  readonly complete?: (prefix: string) => readonly string[];
+}
+
+export function defineCommand(name: CommandName, { answer, show, complete }: CommandParts): HostCommand {
+  const { description, forms }: CommandSpec = COMMANDS[name];
+  const words = forms.filter(isWord).map(({ argument }) => argument);
   return {
-    description: "Context window and budget; `new` saves a checkpoint and opens the next window",
-    getArgumentCompletions: (prefix) => ("new".startsWith(prefix) ? [{ value: "new", label: "new" }] : null),
-    handler: async (args, ctx) => {
-      const argument = args.trim();
-      if (argument === "") parts.show(ctx, parts.describe(ctx).join("\n"));
-      else if (argument === "new") parts.show(ctx, await parts.openWindow(ctx));
-      else parts.show(ctx, USAGE);
+    description,
+    getArgumentCompletions: (prefix) => {
+      const all = [...words.filter((word) => word.startsWith(prefix)), ...(complete?.(prefix) ?? [])];
+      // Where a completion is offered, Enter takes it and runs nothing: what is typed whole needs none.
+      const found = all.filter((value) => value !== prefix);
+      return found.length === 0 ? null : found.map((value) => ({ value, label: value }));
     },
+    handler: async (args, ctx) => show(ctx, (await answer(args.trim(), ctx)) ?? usageOf(name)),
   };
 }

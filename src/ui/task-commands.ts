@@ -2,6 +2,7 @@
 import { messageOf } from "../errors.ts";
 import type { HostCommand, HostContext } from "../host/api.ts";
 import { shorten } from "../storage/text.ts";
+import { defineCommand, usageOf } from "./commands.ts";
 
 /** What the commands need of a dispatcher. */
 export interface TaskBoard {
@@ -48,9 +49,6 @@ const TASKS_SHOWN_MAX = 20;
 const STEPS_SHOWN_MAX = 20;
 const RESULT_SHOWN_CHARS = 4_000;
 
-const USAGE =
-  "usage: /task [--category <label>] [--attach <path>]… <goal> gives a task to a child agent; /tasks shows the tasks, /tasks <id> one of them.";
-
 interface ParsedTask {
   readonly goal: string;
   readonly category: string | null;
@@ -74,52 +72,45 @@ export function parseTaskCommand(args: string): ParsedTask | undefined {
   return { goal: rest, category, attachments };
 }
 
+function startText({ id, progress, title }: ShownTask): string {
+  return `Task ${id} ${progress === "queued" ? "waits for its turn" : "has started"}: ${title}. /tasks ${id} shows it.`;
+}
+
+const OPTIONS = ["--attach", "--category"] as const;
+
 export function taskCommand({ board, show, endsWithRun }: TaskCommandParts): HostCommand {
-  return {
-    description: "Give a task to a child agent: /task [--category <label>] [--attach <path>] <goal>",
-    getArgumentCompletions: (prefix) =>
-      ["--attach", "--category"]
-        .filter((option) => option.startsWith(prefix) && prefix !== "")
-        .map((value) => ({ value, label: value })),
-    handler: async (args, ctx) => {
-      const parsed = parseTaskCommand(args);
-      if (parsed === undefined || (parsed.goal.trim() === "" && parsed.attachments.length === 0)) {
-        show(ctx, USAGE);
-        return;
-      }
-      try {
-        const { task, result } = await (await board(ctx)).dispatch(parsed);
-        show(
-          ctx,
-          `Task ${task.id} ${task.progress === "queued" ? "waits for its turn" : "has started"}: ${task.title}. /tasks ${task.id} shows it.`,
-        );
-        const shown = result.then((ended) => show(ctx, endText(ended)));
-        // Without a screen the process would end with the command.
-        if (endsWithRun(ctx)) await shown;
-      } catch (error) {
-        show(ctx, messageOf(error));
-      }
-    },
+  const start = async (asked: ParsedTask, ctx: HostContext): Promise<string> => {
+    const { task, result } = await (await board(ctx)).dispatch(asked);
+    const ended = result.then(endText);
+    // Without a screen the process would end with the command.
+    if (endsWithRun(ctx)) return `${startText(task)}\n${await ended}`;
+    void ended.then((text) => show(ctx, text));
+    return startText(task);
   };
+  return defineCommand("task", {
+    show,
+    complete: (prefix) => OPTIONS.filter((option) => prefix !== "" && option.startsWith(prefix)),
+    answer: (argument, ctx) => {
+      const asked = parseTaskCommand(argument);
+      if (asked === undefined || (asked.goal.trim() === "" && asked.attachments.length === 0)) return undefined;
+      return start(asked, ctx).catch(messageOf);
+    },
+  });
+}
+
+async function shownTasks(board: TaskBoard, id: string): Promise<string> {
+  if (id !== "") return taskText(await board.get(id, { viewer: "person" }));
+  return listText((await board.list({ viewer: "person" })).filter((task) => "id" in task));
 }
 
 export function tasksCommand({ board, show }: Omit<TaskCommandParts, "endsWithRun">): HostCommand {
-  return {
-    description: "The dispatched tasks, or one of them with its steps, files and usage",
-    handler: async (args, ctx) => {
-      const id = args.trim();
-      try {
-        if (id !== "") {
-          show(ctx, taskText(await (await board(ctx)).get(id, { viewer: "person" })));
-          return;
-        }
-        const tasks = (await (await board(ctx)).list({ viewer: "person" })).filter((task) => "id" in task);
-        show(ctx, listText(tasks));
-      } catch (error) {
-        show(ctx, messageOf(error));
-      }
-    },
-  };
+  return defineCommand("tasks", {
+    show,
+    answer: (id, ctx) =>
+      board(ctx)
+        .then((tasks) => shownTasks(tasks, id))
+        .catch(messageOf),
+  });
 }
 
 function endText(task: ShownTask): string {
@@ -138,7 +129,7 @@ function names(files: readonly ShownFile[]): string {
 }
 
 export function listText(tasks: readonly ShownTask[]): string {
-  if (tasks.length === 0) return `There are no tasks. ${USAGE}`;
+  if (tasks.length === 0) return `There are no tasks. ${usageOf("task")}`;
   const lines = tasks
     .slice(0, TASKS_SHOWN_MAX)
     .map((task) => `${task.id}  ${task.created.slice(0, 16).replace("T", " ")}  ${task.title} ${statusText(task)}`);

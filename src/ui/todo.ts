@@ -7,6 +7,7 @@ import type { BranchIndex } from "../log/branch.ts";
 import { copyOf, type TodoItem } from "../todo/list.ts";
 import { clearedEntry, TODO_ENTRY, type TodoEntry, type TodoState, todoEntry, todoState } from "../todo/replay.ts";
 import { type TodoTools, todoTools } from "../tools/todo.ts";
+import { defineCommand } from "./commands.ts";
 import { type Activity, wholeList, widgetLines } from "./todo-lines.ts";
 
 /** Tells `{ sessionId, agent, todos }` after each change and once after each rebuild. */
@@ -123,22 +124,19 @@ export class SessionTodos {
   }
 
   #command(): HostCommand {
-    return {
-      description: "The whole todo list; `clear` empties it",
-      getArgumentCompletions: (prefix) => ("clear".startsWith(prefix) ? [{ value: "clear", label: "clear" }] : null),
-      handler: async (args, ctx) => notify(ctx, this.#answer(args.trim(), ctx), "info"),
-    };
+    return defineCommand("todos", {
+      answer: (argument, ctx) => this.#answer(argument, ctx),
+      show: (ctx, text) => notify(ctx, text, "info"),
+    });
   }
 
-  #answer(argument: string, ctx: HostContext): string {
+  #answer(argument: string, ctx: HostContext): string | undefined {
     const owner = this.#sessions.of(ctx);
     const { todos } = this.#state(owner);
     if (argument === "") return wholeList(todos, this.#activity(ctx));
-    if (argument !== "clear") return USAGE;
+    if (argument !== "clear") return undefined;
     if (todos.length === 0) return wholeList(todos, "idle");
     this.#write(owner, clearedEntry(owner.agent));
     return "The todo list is cleared; the model is told so once.";
   }
 }
-
-const USAGE = "usage: /todos shows the whole todo list; /todos clear empties it.";

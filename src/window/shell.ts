@@ -17,7 +17,7 @@ import {
 } from "../log/marks.ts";
 import * as prompts from "../prompts.ts";
 import type { NotesIndex, RunningChild } from "./bootstrap.ts";
-import { controlMessage, reminderFacts } from "./controls.ts";
+import { controlMessage, reminderFacts, standingRequests } from "./controls.ts";
 import { unconsolidated } from "./facts.ts";
 import { LiveWindow } from "./live.ts";
 import type { Delivery, ToolRefusal, WindowState } from "./machine.ts";
@@ -146,6 +146,12 @@ export class WindowShell {
     return this.#words.take();
   }
 
+  /** A person switches the package off or on: what was asked of the model in this window is asked no more. */
+  takeBack(): void {
+    for (const requestId of standingRequests(this.branch, this.#cancelled()))
+      this.#parts.mark(CANCELLED_ENTRY, { requestId });
+  }
+
   /** Requests that were taken back: their messages are not shown again. */
   #cancelled(): ReadonlySet<string> {
     const { requestMarks } = this.branch;
@@ -269,6 +275,12 @@ export class WindowShell {
     }
   }
 
+  /** Switched off, the host compacts by itself; what it holds of closed windows is only dropped, never summarized again. */
+  compactionWhileOff({ reason, tokensBefore }: Compaction): CompactionAnswer | undefined {
+    const isDrop = this.#consolidating || (reason === "threshold" && unconsolidated(this.branch).windows > 0);
+    return isDrop ? this.#consolidation(tokensBefore) : undefined;
+  }
+
   /** The host's compaction has ended. True when it had stopped a running turn and the work should go on. */
   compactionEnded(succeeded: boolean): boolean {
     this.#compacting = false;
@@ -291,12 +303,12 @@ export class WindowShell {
     return saved ? "opened" : "no_checkpoint";
   }
 
-  /** Whether the host holds so much of closed windows that they should be dropped now. */
-  needsConsolidation(): boolean {
+  /** Whether the host holds so much of closed windows that they should be dropped now; switched off, any is much. */
+  needsConsolidation(isOff = false): boolean {
     // The end of a control turn is a settled boundary too, but its compaction is not over.
     if (this.state.live.manual || this.branch.current.number === this.#refusedIn) return false;
     const { windows, messages } = unconsolidated(this.branch);
-    const isMuch = windows >= UNCONSOLIDATED_WINDOWS_MAX || messages >= UNCONSOLIDATED_MESSAGES_MAX;
+    const isMuch = isOff || windows >= UNCONSOLIDATED_WINDOWS_MAX || messages >= UNCONSOLIDATED_MESSAGES_MAX;
     // The host refuses, and newer ones say so in red, when what it holds is little anyway.
     return windows > 0 && isMuch && heldTokens(this.branch) > this.#parts.keepRecentTokens;
   }

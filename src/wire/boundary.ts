@@ -3,16 +3,26 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { HostContext } from "../host/api.ts";
 import { compact, endsWithRun, type Host, hasStarted } from "../host/host.ts";
 import type { Settled } from "../host/settled.ts";
+import type { WindowShell } from "../window/shell.ts";
 import type { CurrentSession } from "./current.ts";
 
 /** Whoever started a run finds what it wrote in the journal when it has ended, but no slow disk holds it up for longer. */
 const SETTLED_SYNC_MAX_MS = 1_000;
 
-export function wireBoundary(host: Host, session: CurrentSession): void {
+/** Has the host drop what it still holds of closed windows, before it compacts by itself again. */
+export type DropClosedWindows = (windows: WindowShell, ctx: HostContext) => Promise<void>;
+
+export function wireBoundary(host: Host, session: CurrentSession): DropClosedWindows {
   let consolidating: Promise<void> | undefined;
+  const drop = async (windows: WindowShell, ctx: HostContext, isOff: boolean) => {
+    if (endsWithRun(ctx) || !ctx.isIdle() || !windows.needsConsolidation(isOff)) return;
+    consolidating = windows.consolidate(() => compact(ctx));
+    await consolidating;
+    consolidating = undefined;
+  };
   const boundary = async (settled: Settled, ctx: HostContext) => {
     const { windows, enabled, publish } = session.of(ctx);
-    if (!enabled()) return;
+    if (!enabled()) return drop(windows, ctx, true);
     const newest = windows.newestResponse();
     // A finished answer needs no other attempt, however much it used.
     const overflowed = !settled.aborted && newest?.stopReason !== "stop" && host.isOverflow(newest, ctx);
@@ -23,10 +33,7 @@ export function wireBoundary(host: Host, session: CurrentSession): void {
       if (hasStarted(ctx)) await host.turnEnd(ctx);
       return;
     }
-    if (endsWithRun(ctx) || !ctx.isIdle() || !windows.needsConsolidation()) return;
-    consolidating = windows.consolidate(() => compact(ctx));
-    await consolidating;
-    consolidating = undefined;
+    await drop(windows, ctx, false);
   };
   host.onSettled(
     async (settled, ctx) => {
@@ -41,4 +48,5 @@ export function wireBoundary(host: Host, session: CurrentSession): void {
     await consolidating;
     return undefined;
   });
+  return (windows, ctx) => drop(windows, ctx, true);
 }

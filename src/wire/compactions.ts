@@ -2,7 +2,6 @@
 import type { HostContext } from "../host/api.ts";
 import { type Host, notify } from "../host/host.ts";
 import type { SessionParts } from "../session.ts";
-import { contextCommand } from "../ui/commands.ts";
 import type { StartControlTurn } from "../window/shell.ts";
 import type { CurrentSession } from "./current.ts";
 
@@ -16,8 +15,9 @@ export function wireCompactions(host: Host, session: CurrentSession): void {
     // Without parts of the session nothing of ours stands in the way of the host's own compaction.
     const parts = session.tryOf(ctx);
     void parts?.access.sync();
-    if (!parts?.enabled()) return undefined;
+    if (!parts) return undefined;
     const { windows, publish } = parts;
+    if (!parts.enabled()) return windows.compactionWhileOff(compaction);
     const answer = await windows.compaction(compaction, controlTurn(host, ctx));
     if (answer?.cancel) host.repeat(ctx, windows.takeWords());
     publish();
@@ -47,19 +47,11 @@ export function wireCompactions(host: Host, session: CurrentSession): void {
     host.repeat(ctx, windows.takeWords());
     return undefined;
   });
-  host.registerCommand(
-    "context",
-    contextCommand({
-      describe: (ctx) => session.of(ctx).describe(),
-      openWindow: (ctx) => openWindow(host, session.of(ctx), ctx),
-      show: (ctx, text) => notify(ctx, text, "info"),
-    }),
-  );
 }
 
 const SHORT_SESSION_NOTICE = "pi-token-budget: /context new opens a fresh window in a session of any size.";
 
-async function openWindow(host: Host, parts: SessionParts, ctx: HostContext): Promise<string> {
+export async function openWindow(host: Host, parts: SessionParts, ctx: HostContext): Promise<string> {
   const never = new AbortController().signal;
   switch (await parts.windows.openByHand(undefined, never, controlTurn(host, ctx))) {
     case "opened":

@@ -4,8 +4,12 @@ import type { HostContext, SessionStartEvent } from "../host/api.ts";
 import type { Host } from "../host/host.ts";
 import type { HostPackage } from "../host/sdk.ts";
 import { openSession, type SessionParts } from "../session.ts";
+import type { Work } from "../storage/work.ts";
 import type { TaskMembership } from "../task/context.ts";
 import type { Joining } from "../task/joining.ts";
+
+import type { Surroundings } from "./doctor.ts";
+import { JOURNAL_WORK, NOTES_WORK, shownWork } from "./progress.ts";
 
 export interface Wiring {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -16,6 +20,12 @@ export interface Wiring {
   readonly runningOn: HostPackage | undefined;
   /** The extension that joins a child session to its root task. */
   readonly childExtension: (membership: TaskMembership) => unknown;
+  /** What is known of the session beside its parts, for the doctor. */
+  readonly surroundings: Surroundings;
+}
+
+function sessionWork(what: "journal" | "notes", context: () => HostContext): Work {
+  return shownWork(what === "journal" ? JOURNAL_WORK : NOTES_WORK, context);
 }
 
 /** The parts of the session that the host shows now; another session gets parts of its own. */
@@ -34,7 +44,8 @@ export class CurrentSession {
       void this.close();
       const { env, joining } = this.#wiring;
       const agentDir = agentDirectory(env);
-      this.#parts = openSession(this.#host, ctx, { agentDir, env, membership: joining.membership, start });
+      const { membership } = joining;
+      this.#parts = openSession(this.#host, ctx, { agentDir, env, membership, work: sessionWork, start });
     }
     this.#parts.attach(ctx);
     return this.#parts;

@@ -83,7 +83,7 @@ export function launcherTask(
 }
 
 /** The children that pi-subagents starts, and what is said in one. */
-export function wireChildren(host: Host, session: CurrentSession, { env, modulePath }: Wiring): void {
+export function wireChildren(host: Host, session: CurrentSession, { env, modulePath, surroundings }: Wiring): void {
   let adapter: SubagentsAdapter | undefined;
   let registering: Promise<void> | undefined;
   host.on("session_start", (_event, ctx) => {
@@ -98,6 +98,7 @@ export function wireChildren(host: Host, session: CurrentSession, { env, moduleP
     adapter = new SubagentsAdapter();
     const writeEntry = () => childExtension(task);
     registering = adapter.start({ tools: host.allTools(), modulePath, env, sessionId, writeEntry }).then((result) => {
+      surroundings.adapter = result;
       if (result.type === "unavailable") notify(ctx, result.diagnostic, "warning");
     });
     return undefined;

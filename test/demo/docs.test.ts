@@ -4,6 +4,7 @@ import { committed, documents } from "../../.ci/docs/generate.ts";
 import { explore } from "../../.ci/docs/states.ts";
 import { Settings } from "../../src/settings.ts";
 import { TOOL_NAMES } from "../../src/tools/specs.ts";
+import { COMMANDS } from "../../src/ui/commands.ts";
 import { PHASES } from "../../src/window/phase.ts";
 
 const HOW = "run: node --import tsx .ci/docs/generate.ts";
@@ -31,6 +32,11 @@ describe("the documents made from the code", () => {
       `tools: read, bash, ${["notes", "history"].flatMap((group) => TOOL_NAMES.filter((name) => name.startsWith(group))).join(", ")}`,
     );
     for (const name of TOOL_NAMES) expect(page).toContain(name);
+  });
+
+  it("name every command, in the README too", () => {
+    for (const path of ["README.md", "docs/commands.md"])
+      for (const name of Object.keys(COMMANDS)) expect(committed(path)).toContain(`/${name}`);
   });
 
   it("draw every phase of the machine but the one that is no state of it", () => {

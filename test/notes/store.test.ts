@@ -367,4 +367,28 @@ describe("sizes and copies", () => {
     expect(copy.read("a.md").text).toBe("one!");
     expect(await copy.copyFrom(original)).toEqual({ copied: 0, leftOut: [] });
   });
+
+  test("says how far it is, and leaves the rest when it is stopped", async () => {
+    const original = newStore();
+    for (const name of ["a", "b", "c", "d"]) await original.write(`${name}.md`, name);
+    const steps: number[] = [];
+    const controller = new AbortController();
+    const work = {
+      signal: controller.signal,
+      report: (done: number, total: number) => {
+        steps.push(done / total);
+        if (done === 1) controller.abort();
+      },
+    };
+    const copy = newStore();
+    expect(await copy.copyFrom(original, work)).toMatchObject({ copied: 2 });
+    expect(copy.list().rows.map(({ path }) => path)).toEqual(["a.md", "b.md"]);
+    expect(steps.slice(0, 2)).toEqual([0, 0.25]);
+    const whole = {
+      signal: new AbortController().signal,
+      report: (done: number, total: number) => void steps.push(done / total),
+    };
+    expect(await copy.copyFrom(original, whole)).toEqual({ copied: 2, leftOut: [] });
+    expect(steps.at(-1)).toBe(1);
+  });
 });

@@ -1,0 +1,132 @@
+// What the doctor looks at. Each check answers what it found; none throws, and none changes anything but the journal, which
+// is brought up to the log first.
+import { messageOf } from "../errors.ts";
+import { type PlaceState, placeState, staleLocks } from "../storage/inspect.ts";
+import type { AdapterResult } from "../subagents/adapter.ts";
+import type { Registry } from "../task/registry.ts";
+import { type Finding, fine, problem } from "./report.ts";
+
+export const TESTED_HOSTS = ["0.73.1", "0.84.4", "1.6.0"] as const;
+const NODE_MIN = [20, 6] as const;
+const LISTED_MAX = 5;
+
+function listed(names: readonly string[]): string {
+  const rest = names.length - LISTED_MAX;
+  return rest <= 0 ? names.join(", ") : `${names.slice(0, LISTED_MAX).join(", ")} and ${rest} more`;
+}
+
+export interface VersionFacts {
+  /** Undefined when Pi runs inside another program. */
+  readonly host: { readonly name: string; readonly version: string } | undefined;
+  readonly node: string;
+  readonly own: string;
+}
+
+export function checkVersions({ host, node, own }: VersionFacts): Finding {
+  const [major = 0, minor = 0] = node.split(".").map(Number);
+  const pi = host ? `Pi ${host.version} (${host.name})` : "Pi inside another program";
+  const text = `${pi}, Node ${node}, pi-token-budget ${own}`;
+  if (major < NODE_MIN[0] || (major === NODE_MIN[0] && minor < NODE_MIN[1]))
+    return problem("versions", text, `Use Node ${NODE_MIN.join(".")} or later.`);
+  const isTested = host === undefined || TESTED_HOSTS.some((version) => version === host.version);
+  return fine("versions", isTested ? text : `${text}; tested with ${TESTED_HOSTS.join(", ")}`);
+}
+
+function mendPlace(state: PlaceState): string | undefined {
+  switch (state.type) {
+    case "unwritable":
+      return `Make ${state.path} writable for you, or move away what is there (${state.reason}).`;
+    case "open_to_others":
+      return `chmod 700 ${JSON.stringify(state.path)} (it is ${state.mode}, so others of this machine may read it).`;
+    default:
+      return undefined;
+  }
+}
+
+/** The first folder is where everything lies; the others are parts of it. */
+export function checkStorage(folders: readonly [string, ...string[]]): Finding {
+  const states = folders.map(placeState);
+  const mends = states.flatMap((state) => mendPlace(state) ?? []);
+  if (mends.length > 0) return problem("storage", folders[0], mends.join(" "));
+  const isThere = states[0]?.type === "fine";
+  return fine("storage", `${folders[0]}, ${isThere ? "writable and private" : "made with the first write"}`);
+}
+
+export function checkLocks(folders: readonly string[], files: readonly string[]): Finding {
+  const stale = staleLocks(folders, files);
+  if (stale.length === 0) return fine("locks", "none is left over");
+  return problem(
+    "locks",
+    `${stale.length} left over by a process that ended: ${listed(stale)}`,
+    "The next write takes them over; if they come again, end the Pi processes of this session and remove them.",
+  );
+}
+
+export function checkRegistry(registry: Registry): Finding {
+  try {
+    const agents = registry.read().length;
+    return fine(
+      "registry",
+      registry.exists()
+        ? `${agents} ${agents === 1 ? "agent" : "agents"}`
+        : "written with the first note, child or message",
+    );
+  } catch (error) {
+    return problem("registry", messageOf(error), `Repair ${registry.layout.registry} from a backup, or remove it.`);
+  }
+}
+
+export interface JournalFacts {
+  readonly items: number;
+  /** Items that others can read; what went wrong when it cannot be read. */
+  readonly journaled: number | { readonly error: string };
+  readonly directory: string;
+  /** A person has stopped it. */
+  readonly isStopped: boolean;
+}
+
+export function checkJournal({ items, journaled, directory, isStopped }: JournalFacts): Finding {
+  if (typeof journaled !== "number")
+    return problem("journal", journaled.error, `Move ${directory} away: it is written again with the next message.`);
+  if (journaled >= items) return fine("journal", `${items} items, all of them`);
+  const behind = `${items - journaled} of ${items} items are missing, so other agents do not see them`;
+  if (isStopped) return problem("journal", `${behind}; you stopped it`, "Reload or resume the session: it goes on.");
+  return problem("journal", behind, "The next message makes it good; if not, see the warning that it shows.");
+}
+
+export function checkAdapter(result: AdapterResult | undefined, isChild: boolean): Finding {
+  if (isChild) return fine("pi-subagents", "this session is a child itself");
+  switch (result?.type) {
+    case "unavailable":
+      return problem("pi-subagents", "its children do without this package", result.diagnostic);
+    case "registered":
+      return fine("pi-subagents", "its children load this package");
+    default:
+      return fine("pi-subagents", "not in this session");
+  }
+}
+
+export function checkTools(names: readonly string[], active: readonly string[]): Finding {
+  const missing = names.filter((name) => !active.includes(name));
+  if (missing.length === 0) return fine("tools", `all ${names.length} are there`);
+  return problem(
+    "tools",
+    `missing: ${missing.join(", ")}`,
+    "A tool list (--tools, --exclude-tools, or another extension) leaves them out: add them there.",
+  );
+}
+
+export function checkSettings(problems: readonly string[]): Finding {
+  if (problems.length === 0) return fine("settings", "all of them are understood");
+  return problem("settings", problems.join(" "), "Correct it in the file named, then /reload.");
+}
+
+/** Versions of copies of this package that stood down. */
+export function checkCopies(versions: readonly string[]): Finding {
+  if (versions.length === 0) return fine("copies", "this is the only one");
+  return problem(
+    "copies",
+    `${versions.length} more in this session stood down (${listed(versions)})`,
+    "They do no harm; remove one from `pi list`, the settings' extensions or -e when they are of different versions.",
+  );
+}

@@ -1,0 +1,74 @@
+// Gathers what the doctor looks at in a live session.
+import { join } from "node:path";
+import {
+  checkAdapter,
+  checkCopies,
+  checkJournal,
+  checkLocks,
+  checkRegistry,
+  checkSettings,
+  checkStorage,
+  checkTools,
+  checkVersions,
+  type JournalFacts,
+} from "../doctor/checks.ts";
+import { doctorReport } from "../doctor/report.ts";
+import { messageOf } from "../errors.ts";
+import { JournalReader } from "../history/journal-reader.ts";
+import type { Host } from "../host/host.ts";
+import { programFolder } from "../host/version.ts";
+import type { SessionParts } from "../session.ts";
+import type { AdapterResult } from "../subagents/adapter.ts";
+import { ownPackage, packageOf } from "../subagents/packages.ts";
+import { locatorLayout } from "../task/layout.ts";
+import { TOOL_NAMES } from "../tools/specs.ts";
+
+/** What the parts of a session do not know of it. */
+export interface Surroundings {
+  /** What became of the registration with pi-subagents; undefined until it is known. */
+  adapter: AdapterResult | undefined;
+  /** Versions of other copies of this package in the session. */
+  copies: () => readonly string[];
+}
+
+const HOST_NAME = /^@(mariozechner|earendil-works)\/pi-coding-agent$/;
+
+function hostPackage() {
+  const folder = programFolder();
+  const found = folder === undefined ? undefined : packageOf(folder);
+  return found && HOST_NAME.test(found.name) ? found : undefined;
+}
+
+async function journalFacts({ access, task, agent }: SessionParts): Promise<JournalFacts> {
+  await access.sync();
+  const { historyDir: directory } = task;
+  const items = (await access.historyOf(undefined)).rows.length;
+  const isStopped = access.isStopped;
+  try {
+    const { rows } = await new JournalReader({ directory, agent }).refresh();
+    return { items, journaled: rows.length, directory, isStopped };
+  } catch (error) {
+    return { items, journaled: { error: messageOf(error) }, directory, isStopped };
+  }
+}
+
+export async function examine(host: Host, parts: SessionParts, { adapter, copies }: Surroundings): Promise<string> {
+  const { task, notes, loaded } = parts;
+  const { storageRoot } = task.context;
+  const metas = [`${notes.root}.meta`, task.registry.layout.meta, locatorLayout(storageRoot).meta];
+  const journalLock = join(task.historyDir, "journal.jsonl.lock");
+  return doctorReport([
+    checkVersions({ host: hostPackage(), node: process.versions.node, own: ownPackage()?.version ?? "unknown" }),
+    checkStorage([storageRoot, notes.root, task.registry.layout.directory, task.historyDir]),
+    checkLocks(
+      metas.map((meta) => join(meta, "locks")),
+      [journalLock],
+    ),
+    checkRegistry(task.registry),
+    checkJournal(await journalFacts(parts)),
+    checkAdapter(adapter, task.parent !== null),
+    checkTools(TOOL_NAMES, host.activeTools()),
+    checkSettings(loaded.problems),
+    checkCopies(copies()),
+  ]);
+}

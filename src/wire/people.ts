@@ -1,0 +1,143 @@
+// What people see: the status line and the commands. What they say is made in src/ui.
+
+import { messageOf } from "../errors.ts";
+import { HistoryReader } from "../history/reader.ts";
+import type { HostContext } from "../host/api.ts";
+import { endsWithRun, type Host, notify } from "../host/host.ts";
+import { showStatus } from "../host/status.ts";
+import type { SessionParts } from "../session.ts";
+import { type CommandName, type CommandParts, defineCommand } from "../ui/commands.ts";
+import { contextText } from "../ui/context.ts";
+import { type NotesView, noteCompletions, notesAt, notesOverview } from "../ui/notes.ts";
+import { statusText } from "../ui/status.ts";
+import { windowsText } from "../ui/windows.ts";
+import type { DropClosedWindows } from "./boundary.ts";
+import { openWindow } from "./compactions.ts";
+import type { CurrentSession } from "./current.ts";
+import { examine, type Surroundings } from "./doctor.ts";
+
+/** The key of the footer line. */
+export const STATUS_KEY = "pi-token-budget";
+
+function statusOf(parts: SessionParts): string | undefined {
+  const phase = parts.phase();
+  if (phase === "disabled") return undefined;
+  return statusText({
+    windowId: parts.windows.branch.current.id,
+    phase,
+    contextWindow: parts.context().model?.contextWindow,
+    usedTokens: parts.windows.used(),
+    children: parts.access.children().length,
+  });
+}
+
+/** The footer line follows the session: drawn after whatever may have changed it, and only when it has changed. */
+export function wireStatus(host: Host, session: CurrentSession): (ctx: HostContext) => void {
+  let drawn: string | undefined;
+  const redraw = (ctx: HostContext) => {
+    if (!ctx.hasUI) return;
+    const text = statusOf(session.of(ctx));
+    if (text !== drawn) showStatus(ctx, STATUS_KEY, text);
+    drawn = text;
+  };
+  const draw = (_event: object, ctx: HostContext): undefined => {
+    redraw(ctx);
+    return undefined;
+  };
+  // The host has emptied its footer.
+  host.on("session_start", (event, ctx) => {
+    drawn = undefined;
+    return draw(event, ctx);
+  });
+  host.on("context", draw);
+  host.on("tool_result", draw);
+  host.on("agent_end", draw);
+  host.on("agent_settled", draw);
+  host.on("session_tree", draw);
+  host.on("session_before_compact", draw);
+  host.on("session_compact", draw);
+  host.on("model_select", draw);
+  return redraw;
+}
+
+function contextOf(parts: SessionParts): string {
+  const { model } = parts.context();
+  return contextText({
+    windowId: parts.windows.branch.current.id,
+    agent: parts.agent,
+    phase: parts.phase(),
+    figures: parts.figures(),
+    model: model && `${model.provider}/${model.id}`,
+    contextWindow: model?.contextWindow,
+    settings: parts.settings(),
+    loaded: parts.loaded,
+    oddities: parts.oddities(),
+    agents: parts.visibleAgents().agents,
+    notesRoot: parts.task.notesRoot,
+    storageRoot: parts.task.context.storageRoot,
+  });
+}
+
+function notesView(parts: SessionParts): NotesView {
+  return {
+    agent: parts.agent,
+    agents: parts.visibleAgents().agents,
+    notesOf: (agent) => parts.access.notesToRead(agent),
+  };
+}
+
+async function turn(parts: SessionParts, on: boolean, ctx: HostContext, drop: DropClosedWindows): Promise<string> {
+  if (parts.enabled() === on) return `Windows are ${on ? "kept" : "off"} in this session already.`;
+  parts.turn(on);
+  if (on) return "Windows are kept in this session again.";
+  if (!endsWithRun(ctx) && ctx.isIdle()) await drop(parts.windows, ctx);
+  return "Off in this session: Pi compacts by itself. Notes and history stay; /token-budget on keeps windows again.";
+}
+
+export interface CommandWiring {
+  readonly drop: DropClosedWindows;
+  readonly redraw: (ctx: HostContext) => void;
+  readonly surroundings: Surroundings;
+}
+
+export function wireCommands(host: Host, session: CurrentSession, { drop, redraw, surroundings }: CommandWiring): void {
+  const reader = new HistoryReader();
+  const command = (name: CommandName, { answer, complete }: Pick<CommandParts, "answer" | "complete">) => {
+    const guarded: CommandParts["answer"] = async (argument, ctx) => {
+      try {
+        return await answer(argument, ctx);
+      } catch (error) {
+        return messageOf(error);
+      } finally {
+        redraw(ctx);
+      }
+    };
+    const show = (ctx: HostContext, text: string) => notify(ctx, text, "info");
+    host.registerCommand(name, defineCommand(name, { answer: guarded, show, ...(complete ? { complete } : {}) }));
+  };
+  command("context", {
+    answer: (argument, ctx) => {
+      if (argument === "") return contextOf(session.of(ctx));
+      return argument === "new" ? openWindow(host, session.of(ctx), ctx) : undefined;
+    },
+  });
+  command("notes", {
+    answer: (argument, ctx) => {
+      const view = notesView(session.of(ctx));
+      return argument === "" ? notesOverview(view) : notesAt(view, argument);
+    },
+    complete: (prefix) => noteCompletions(notesView(session.running), prefix),
+  });
+  command("windows", {
+    answer: async (argument, ctx) => {
+      return windowsText(reader, await session.of(ctx).access.historyOf(undefined), argument);
+    },
+  });
+  command("token-budget", {
+    answer: (argument, ctx) => {
+      const parts = session.of(ctx);
+      if (argument === "on" || argument === "off") return turn(parts, argument === "on", ctx, drop);
+      return argument === "doctor" ? examine(host, parts, surroundings) : undefined;
+    },
+  });
+}

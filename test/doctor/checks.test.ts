@@ -1,0 +1,86 @@
+// The doctor finds what is wrong, on real folders, and says how to mend it.
+import { chmodSync, mkdirSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import {
+  checkAdapter,
+  checkCopies,
+  checkJournal,
+  checkLocks,
+  checkSettings,
+  checkStorage,
+  checkTools,
+  checkVersions,
+} from "../../src/doctor/checks.ts";
+import { doctorReport } from "../../src/doctor/report.ts";
+import { temporaryDirectory } from "../storage/disks.ts";
+
+function folder(name: string, mode = 0o700): string {
+  const path = join(temporaryDirectory(), name);
+  mkdirSync(path, { mode });
+  chmodSync(path, mode);
+  return path;
+}
+
+describe("the doctor", () => {
+  it("finds a folder that others can read, one that is in the way, and none where there is none", () => {
+    expect(checkStorage([folder("private")])).toMatchObject({ mend: undefined });
+    expect(checkStorage([join(temporaryDirectory(), "later")])).toMatchObject({
+      mend: undefined,
+      text: expect.stringContaining("made with the first write"),
+    });
+    const open = folder("open", 0o755);
+    expect(checkStorage([folder("private"), open]).mend).toContain(`chmod 700 ${JSON.stringify(open)} (it is 755`);
+    const file = join(temporaryDirectory(), "file");
+    writeFileSync(file, "in the way");
+    expect(checkStorage([join(file, "below")]).mend).toContain(`move away what is there (it is no folder)`);
+  });
+
+  it("finds locks that nobody keeps fresh, and leaves fresh ones alone", () => {
+    const locks = folder("locks");
+    const file = join(temporaryDirectory(), "journal.jsonl.lock");
+    mkdirSync(join(locks, "fresh"));
+    mkdirSync(join(locks, "old"));
+    writeFileSync(file, "");
+    const before = new Date(Date.now() - 60_000);
+    expect(checkLocks([locks, join(locks, "none")], [file])).toMatchObject({ mend: undefined });
+    for (const path of [join(locks, "old"), file]) utimesSync(path, before, before);
+    const found = checkLocks([locks], [file]);
+    expect(found.text).toBe(`2 left over by a process that ended: ${join(locks, "old")}, ${file}`);
+    expect(found.mend).toContain("takes them over");
+  });
+
+  it("judges versions, tools, settings, copies, journal and adapter", () => {
+    const host = { name: "@mariozechner/pi-coding-agent", version: "0.73.1" };
+    expect(checkVersions({ host, node: "20.20.2", own: "0.1.0" })).toMatchObject({ mend: undefined });
+    expect(checkVersions({ host, node: "20.5.0", own: "0.1.0" }).mend).toContain("Node 20.6");
+    expect(checkVersions({ host: { ...host, version: "9.9.9" }, node: "24.0.0", own: "1" }).text).toContain(
+      "tested with",
+    );
+    expect(checkTools(["a", "b"], ["b", "c"])).toMatchObject({ text: "missing: a", mend: expect.any(String) });
+    expect(checkTools(["a"], ["a"]).mend).toBeUndefined();
+    expect(checkSettings([]).mend).toBeUndefined();
+    expect(checkSettings(["x is no setting."]).text).toBe("x is no setting.");
+    expect(checkCopies(["0.1.0", "0.2.0"]).text).toContain("2 more");
+    expect(checkAdapter({ type: "unavailable", diagnostic: "update pi-subagents" }, false).mend).toBe(
+      "update pi-subagents",
+    );
+    expect(checkAdapter(undefined, false).mend).toBeUndefined();
+    const journal = { items: 10, journaled: 10, directory: "/j", isStopped: false };
+    expect(checkJournal(journal).mend).toBeUndefined();
+    expect(checkJournal({ ...journal, journaled: 4, isStopped: true }).mend).toContain("resume the session");
+    expect(checkJournal({ ...journal, journaled: { error: "it is damaged" } }).mend).toContain("Move /j away");
+  });
+
+  it("reports each finding on a line, bounded, without control characters", () => {
+    const report = doctorReport([checkTools(["a"], ["a"]), checkSettings(["one \u001b[31m is wrong."])]);
+    expect(report.split("\n")).toEqual([
+      "✓ tools: all 1 are there",
+      "✗ settings: one \\u001b[31m is wrong.",
+      "  → Correct it in the file named, then /reload.",
+      "1 of 2 need mending.",
+    ]);
+    const many = Array.from({ length: 500 }, (_, n) => `problem ${n} `.repeat(20));
+    expect([...doctorReport([checkSettings(many)])].length).toBeLessThan(9_000);
+  });
+});

@@ -1,0 +1,25 @@
+// The line in the footer.
+import { describe, expect, it } from "vitest";
+import { progressText, type StatusFacts, statusText } from "../../src/ui/status.ts";
+
+const facts: StatusFacts = { windowId: "w3", phase: "ready", contextWindow: 200_000, usedTokens: 118_000, children: 0 };
+
+describe("the status line", () => {
+  it.each<[Partial<StatusFacts>, string | undefined]>([
+    [{}, "w3 · 41 % left"],
+    [{ phase: "reminded" }, "w3 · 41 % left"],
+    [{ phase: "checkpoint_required" }, "w3 · checkpoint…"],
+    [{ phase: "rolling_over" }, "w3 · new window…"],
+    [{ usedTokens: null }, "w3"],
+    [{ contextWindow: undefined }, "w3"],
+    [{ usedTokens: 250_000 }, "w3 · 0 % left"],
+    [{ children: 1 }, "w3 · 41 % left · 1 agent"],
+    [{ children: 3, phase: "checkpoint_required" }, "w3 · checkpoint… · 3 agents"],
+    [{ phase: "disabled", children: 2 }, undefined],
+  ])("%j", (change, text) => expect(statusText({ ...facts, ...change })).toBe(text));
+
+  it("says how far long work is", () => {
+    expect(progressText("copying notes", 1, 3)).toBe("copying notes: 33 % (Esc stops it)");
+    expect(progressText("copying notes", 0, 0)).toContain("100 %");
+  });
+});
