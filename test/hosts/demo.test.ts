@@ -12,7 +12,7 @@ const LIMIT_MS = 360_000;
 
 describe("the demonstration", () => {
   it(
-    "goes through five windows without a summary, shows a second agent, and reads every item back",
+    "goes through five windows without a summary, shows agents, a category and a task, and reads every item back",
     async () => {
       const args = [START, "--host", currentHostName(), "--json"];
       const {
@@ -39,10 +39,13 @@ describe("the demonstration", () => {
         "agents",
         "child_read_parent_note",
         "parent_read_child_history",
+        "category_leaks",
+        "tasks_completed",
       ]);
       expect(figures).toMatchObject({ host: currentHostName(), windows: 5, summary_calls: 0 });
       expect(figures).toMatchObject({ reminders: 2, fences: 2, blocked_calls: 1, checkpoints: 2 });
       expect(figures).toMatchObject({ agents: 2, child_read_parent_note: true, parent_read_child_history: true });
+      expect(figures).toMatchObject({ category_leaks: 0, tasks_completed: 1 });
       expect(figures.items_identical).toBe(figures.items_checked);
       expect(figures.items_checked).toBeGreaterThan(1_100);
       expect(figures.tokens_before).toBeGreaterThan(80_000);
