@@ -1,9 +1,10 @@
 // The dispatcher as a tool that a launcher may give to a model. A field that the model leaves out is declared as ordinary
 // content: an agent's call never falls into "inherit".
 import { Type } from "@sinclair/typebox";
+import { dispatchHint } from "../category/hint.ts";
 import { TokenBudgetError } from "../errors.ts";
 import { headOf } from "../storage/text.ts";
-import { assertFlow, type Category } from "../task/category.ts";
+import { assertFlow } from "../task/category.ts";
 import type { TaskDispatcher } from "./dispatcher.ts";
 import type { FileView, TaskView } from "./view.ts";
 
@@ -11,10 +12,6 @@ export const TASK_TOOL_NAME = "dispatch_task";
 
 const RESULT_MAX_CHARS = 8_000;
 const FILES_SHOWN_MAX = 20;
-
-/** Said exactly when an agent of a category opens an ordinary task. */
-export const ORDINARY_TASK_SENTENCE =
-  "This is an ordinary task: keep the category's content out of its goal, context and attachments, or pass the category.";
 
 const DESCRIPTION =
   "Give a task to a child agent and wait for its result. It sees the goal, the context, the attachments and what its " +
@@ -59,11 +56,6 @@ interface ToolParams {
   readonly attachments?: readonly string[] | null;
 }
 
-/** The one sentence more; in no other case. */
-export function ordinaryTaskHint(owner: Category, task: Category): string | undefined {
-  return owner !== null && task === null ? ORDINARY_TASK_SENTENCE : undefined;
-}
-
 /** A tool definition for `pi.registerTool` or a session's `customTools`. */
 export function defineTaskTool(dispatcher: TaskDispatcher): TaskTool {
   return {
@@ -84,7 +76,7 @@ export function defineTaskTool(dispatcher: TaskDispatcher): TaskTool {
       const task = await handle.result;
       const owner = dispatcher.category();
       assertFlow(task.category, owner);
-      const hint = ordinaryTaskHint(owner, task.category);
+      const hint = dispatchHint(owner, task.category);
       if (task.status !== "completed")
         throw new TokenBudgetError("refused", [failureText(task), hint].filter(Boolean).join("\n\n"));
       const parts = [resultText(task), ...fileLines(task), ...(hint === undefined ? [] : [hint])];

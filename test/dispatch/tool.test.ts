@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { defineTaskTool, ORDINARY_TASK_SENTENCE, ordinaryTaskHint } from "../../src/dispatch/tool.ts";
+import { defineTaskTool } from "../../src/dispatch/tool.ts";
+import { ORDINARY_TASK_HINT } from "../../src/prompts.ts";
 import { listText, parseTaskCommand } from "../../src/ui/task-commands.ts";
 import { answering, bench, runnerOf } from "./dispatchers.ts";
 
@@ -11,12 +12,11 @@ describe("the tool", () => {
     const { dispatcher, task } = bench([answering("done")], { parent: { route: () => "p/labelled" } });
     const tool = defineTaskTool(dispatcher);
     await task.join();
-    expect(await textOf(tool, { goal: "g" })).not.toContain(ORDINARY_TASK_SENTENCE);
+    expect(await textOf(tool, { goal: "g" })).not.toContain(ORDINARY_TASK_HINT);
     await task.registry.setCategory("/root", "s");
-    expect(await textOf(tool, { goal: "g" })).toContain(ORDINARY_TASK_SENTENCE);
-    expect(await textOf(tool, { goal: "g", category: null })).toContain(ORDINARY_TASK_SENTENCE);
-    expect(await textOf(tool, { goal: "g", category: "s" })).not.toContain(ORDINARY_TASK_SENTENCE);
-    expect(ordinaryTaskHint(null, null)).toBeUndefined();
+    expect(await textOf(tool, { goal: "g" })).toContain(ORDINARY_TASK_HINT);
+    expect(await textOf(tool, { goal: "g", category: null })).toContain(ORDINARY_TASK_HINT);
+    expect(await textOf(tool, { goal: "g", category: "s" })).not.toContain(ORDINARY_TASK_HINT);
   });
 
   it("says it in the error of a failed one too, and says why it failed", async () => {
@@ -26,7 +26,7 @@ describe("the tool", () => {
     await task.join();
     await task.registry.setCategory("/root", "s");
     const failing = defineTaskTool(dispatcher).execute("c", { goal: "g" });
-    await expect(failing).rejects.toThrow(/failed: no way\.\n\nThis is an ordinary task/);
+    await expect(failing).rejects.toThrow(`failed: no way.\n\n${ORDINARY_TASK_HINT}`);
   });
 
   it("is stopped with the call that made it", async () => {
