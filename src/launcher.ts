@@ -1,6 +1,7 @@
 // How another program finds the root task of a session: asked and answered over the session's event bus, so that it
 // works across copies of this package.
 
+import type { RouteQuestion } from "./dispatch/parent.ts";
 import type { TaskSettings } from "./dispatch/settings.ts";
 import type { HostApi } from "./host/api.ts";
 import type { Category } from "./task/category.ts";
@@ -42,6 +43,8 @@ export interface TokenBudgetTask {
   childExtension(): Promise<string>;
   /** The model in use, `provider/id`. */
   model(): string | undefined;
+  /** Chooses a model, `provider/id`, that may see content of a category; null is ordinary. */
+  route(question: RouteQuestion): string;
   /** The host's models, as extensions see them. */
   models(): unknown;
   /** The SDK of the host that runs this session. */

@@ -1,7 +1,11 @@
 // The root task: the journal from which other agents read, what other programs find, and the children of pi-subagents.
+import { type CategoryModels, modelName } from "../category/labels.ts";
+import { createRouter } from "../category/router.ts";
+import type { RouteQuestion } from "../dispatch/parent.ts";
 import type { HostContext } from "../host/api.ts";
 import type { Host } from "../host/host.ts";
 import { notify } from "../host/host.ts";
+import { realModels } from "../host/models.ts";
 import { loadHostSdk } from "../host/sdk.ts";
 import { announceTask, type TokenBudgetTask } from "../launcher.ts";
 import type { SessionParts } from "../session.ts";
@@ -50,9 +54,22 @@ async function childExtension(task: SessionTask): Promise<string> {
   return writeTaskEntry(task);
 }
 
+/** The one door to models, asked and answered by names. */
+function routed(
+  { contentCategory, pinned, candidates = [] }: RouteQuestion,
+  categories: CategoryModels,
+  ctx: HostContext,
+): string {
+  const palette = realModels(ctx);
+  const named = (name: string | undefined) => palette.find((model) => modelName(model) === name);
+  const route = createRouter({ categories, palette: () => palette, lastResort: () => ctx.model });
+  const known = candidates.map(named).filter((model) => model !== undefined);
+  return modelName(route({ contentCategory, pinned: named(pinned), candidates: known }));
+}
+
 /** A session's place in its root task, as other programs get it. */
 export function launcherTask(
-  { task, sessionId, context, settings }: SessionParts,
+  { task, sessionId, context, settings, categories }: SessionParts,
   { runningOn }: Pick<Wiring, "runningOn">,
 ): TokenBudgetTask {
   return Object.freeze({
@@ -76,6 +93,7 @@ export function launcherTask(
       const { model } = context();
       return model && `${model.provider}/${model.id}`;
     },
+    route: (question: RouteQuestion) => routed(question, categories, context()),
     models: () => context().modelRegistry,
     sdk: () => loadHostSdk(runningOn),
     settings,
