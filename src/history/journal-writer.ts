@@ -158,11 +158,13 @@ export class JournalWriter {
   }
 
   #turn(log: OpenLog, held: HeldLogLock, progress: Progress): Turn {
-    const end = this.#state?.end;
-    if (!this.#readOn(log)) return "behind";
+    const known = this.#state;
+    const end = known?.end;
+    const isRead = this.#readOn(log);
     const state = this.#state as JournalState;
     // What others appended meanwhile may be what was planned.
-    if (state.end !== end) progress.plan = undefined;
+    if (!isRead || state !== known || state.end !== end) progress.plan = undefined;
+    if (!isRead) return "behind";
     progress.plan ??= new JournalPlan(progress.source, progress.leafId, state, this.#olderCalls);
     if (!progress.plan.lookBack()) return "part";
 

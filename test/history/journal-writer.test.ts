@@ -10,7 +10,9 @@ import type { ItemSource } from "../../src/history/source.ts";
 import type { EntrySource, LogEntry } from "../../src/host/entries.ts";
 import { type DiskCalls, NODE_DISK } from "../../src/storage/disk.ts";
 import { call, TestLog } from "../log/branches.ts";
-import { AGENT, newDirectory, readerOf, writerOf } from "./journals.ts";
+import { watchedDisk } from "../storage/disks.ts";
+import { branchUpTo, idOf, SharedSession } from "./children/shared-session.ts";
+import { AGENT, logFile, newDirectory, readerOf, writerOf } from "./journals.ts";
 import { sourceOf } from "./sources.ts";
 
 const LARGE = 10_000;
@@ -280,4 +282,18 @@ describe(`a session of ${LARGE} entries`, () => {
     await journal.refresh();
     expect(known.read).toBeLessThan(300);
   });
+});
+
+test("a writer that is behind while another one appends writes nothing twice", async () => {
+  const directory = newDirectory();
+  const session = new SharedSession("w0", 0);
+  // Reading what the other one appended takes longer than a turn has.
+  const disk = watchedDisk((call) => {
+    for (const until = performance.now() + 20; call === "readSync" && performance.now() < until; );
+  });
+  const writers = [writerOf(directory, { disk }), writerOf(directory)];
+  await Promise.all(writers.map((writer) => writer.sync(session)));
+  const lines = readFileSync(logFile(directory), "utf8").split("\n");
+  const written = lines.filter((line) => line.startsWith('{"entry"')).map((line) => JSON.parse(line).entry.id);
+  expect(written).toEqual(branchUpTo(idOf("w0", -1)));
 });
