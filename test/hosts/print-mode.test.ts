@@ -1,5 +1,6 @@
 // Window changes in `pi -p` and in json mode, with the real command line of each host: the process ends with the run, so
-// what a change starts must be over by then. Requests, the printed answer and the exit code are exact.
+// what a change starts must be over by then. Requests, the printed answer and the exit code are exact, but for overflows on
+// 0.73.1, which ends amid its retry.
 import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, it } from "vitest";
 import { type Replies, type RunResult, runPi } from "../../fixtures/pi/cli.ts";
@@ -90,28 +91,50 @@ for (const mode of MODES) {
       expect(openings(result)).toEqual(["checkpoint"]);
     });
 
-    it(`an overflow: one retry in the next window, and its answer is ${LOSES_RETRIES ? "lost as without us" : "printed"}`, async () => {
+    it(`an overflow: one retry in the next window, and its answer is ${LOSES_RETRIES ? "lost as without us, and the session whole" : "printed"}`, async () => {
       const model: Replies = [[bash("one")], overflow, "answered after all"];
       const result = await pi({ mode, model, prompt: "the one that grew too long" });
+      if (LOSES_RETRIES) return expectLost(mode, result);
       expect(result.code).toBe(0);
       expect(result.requests).toHaveLength(3);
       expect(first(result.requests[2])).toContain("window, w2");
       expect(first(result.requests[2])).toContain("without a checkpoint");
       expect(first(result.requests[2])).toContain("the one that grew too long");
-      const lost = mode === "print" ? "" : "\n";
-      expect(answerOf(mode, result)).toBe(LOSES_RETRIES ? lost : "answered after all\n");
+      expect(answerOf(mode, result)).toBe("answered after all\n");
       expect(openings(result)).toEqual(["overflow"]);
     });
   });
 }
 
+/**
+ * 0.73.1 ends somewhere between the overflow and the answer of its retry: with the provider's error or without a word. The
+ * session is whole in each case, and answers when it is asked again.
+ */
+async function expectLost(mode: (typeof MODES)[number], result: RunResult): Promise<void> {
+  expect(result.requests.length).toBeGreaterThanOrEqual(2);
+  expect(result.requests.length).toBeLessThanOrEqual(3);
+  expect(openings(result).filter((cause) => cause !== "overflow")).toEqual([]);
+  expect(openings(result).length).toBeLessThanOrEqual(1);
+  expect(answerOf(mode, result)).not.toContain("answered after all");
+  if (result.code !== 0) expect(result.stderr).toContain("prompt is too long");
+  const { environment } = result;
+  const again = await runPi({ environment, mode, model: ["answered now"], prompt: "once more", args: ["-c"] });
+  expect(again.code, again.stderr).toBe(0);
+  expect(answerOf(mode, again)).toBe("answered now\n");
+}
+
 describe("print mode", () => {
   it("a second overflow in a row is the host's plain error, never a loop", async () => {
     const result = await pi({ model: [[bash("one")], overflow], prompt: "always too long" });
+    if (LOSES_RETRIES) {
+      expect(result.requests.length).toBeLessThanOrEqual(3);
+      expect(openings(result).length).toBeLessThanOrEqual(1);
+      return;
+    }
     expect(result.requests).toHaveLength(3);
     expect(openings(result)).toEqual(["overflow"]);
-    expect(result.code).toBe(LOSES_RETRIES ? 0 : 1);
-    if (!LOSES_RETRIES) expect(result.stderr).toContain("prompt is too long");
+    expect(result.code).toBe(1);
+    expect(result.stderr).toContain("prompt is too long");
   });
 
   it("goes on in the window that the process before it opened", async () => {
