@@ -87,7 +87,8 @@ export function runningHost(script: string | undefined = process.argv[1]): HostP
 }
 
 const STACK_FRAMES = 60;
-const HOST_FILE = /((?:file:\/\/)?[^\s()]*[\\/]pi-coding-agent[\\/]dist[\\/][^\s():?]+)/;
+/** Frames name the compiled files, or with source maps the sources, which are not there. */
+const HOST_FOLDER = /((?:file:\/\/)?[^\s()]*[\\/]pi-coding-agent)[\\/](?:dist|src)[\\/]/;
 
 /** The host that calls this, by its own files in the stack: several may be installed, and one of them runs the session. */
 export function callingHost(): HostPackage | undefined {
@@ -95,9 +96,9 @@ export function callingHost(): HostPackage | undefined {
   Error.stackTraceLimit = STACK_FRAMES;
   const stack = new Error().stack ?? "";
   Error.stackTraceLimit = limit;
-  const file = HOST_FILE.exec(stack)?.[1];
-  if (file === undefined) return undefined;
-  return hostOf(file.startsWith("file:") ? fileURLToPath(file) : file);
+  const folder = HOST_FOLDER.exec(stack)?.[1];
+  if (folder === undefined) return undefined;
+  return hostOf(join(folder.startsWith("file:") ? fileURLToPath(folder) : folder, "package.json"));
 }
 
 function manifestOf(folder: string): Record<string, unknown> | undefined {
