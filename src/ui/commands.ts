@@ -64,7 +64,7 @@ export const COMMANDS = {
     description: "The tasks that were given to child agents",
     forms: [
       { argument: "", does: "lists the newest tasks" },
-      { argument: "<id>", does: "shows one: its steps, files, usage and result" },
+      { argument: "<id>", does: "shows one: its steps, todo list, files, usage and result" },
     ],
   },
   "token-budget": {

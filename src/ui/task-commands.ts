@@ -2,7 +2,9 @@
 import { messageOf } from "../errors.ts";
 import type { HostCommand, HostContext } from "../host/api.ts";
 import { shorten } from "../storage/text.ts";
+import type { TodoItem } from "../todo/list.ts";
 import { defineCommand, usageOf } from "./commands.ts";
+import { wholeList } from "./todo-lines.ts";
 
 /** What the commands need of a dispatcher. */
 export interface TaskBoard {
@@ -41,6 +43,8 @@ export interface ShownTask {
 export interface TaskCommandParts {
   readonly board: (ctx: HostContext) => Promise<TaskBoard>;
   readonly show: (ctx: HostContext, text: string) => void;
+  /** The todo list of a task's agent, for a person's eyes; empty when there is none. */
+  readonly todosOf: (ctx: HostContext, agent: string) => Promise<readonly TodoItem[]>;
   /** Whether the process may end with the command, so that a task is waited for. */
   readonly endsWithRun: (ctx: HostContext) => boolean;
 }
@@ -83,7 +87,10 @@ export function taskCommand({ board, show, endsWithRun }: TaskCommandParts): Hos
     const { task, result } = await (await board(ctx)).dispatch(asked);
     const ended = result.then(endText);
     // Without a screen the process would end with the command.
-    if (endsWithRun(ctx)) return `${startText(task)}\n${await ended}`;
+    if (endsWithRun(ctx)) {
+      show(ctx, startText(task));
+      return ended;
+    }
     void ended.then((text) => show(ctx, text));
     return startText(task);
   };
@@ -98,19 +105,14 @@ export function taskCommand({ board, show, endsWithRun }: TaskCommandParts): Hos
   });
 }
 
-async function shownTasks(board: TaskBoard, id: string): Promise<string> {
-  if (id !== "") return taskText(await board.get(id, { viewer: "person" }));
-  return listText((await board.list({ viewer: "person" })).filter((task) => "id" in task));
-}
-
-export function tasksCommand({ board, show }: Omit<TaskCommandParts, "endsWithRun">): HostCommand {
-  return defineCommand("tasks", {
-    show,
-    answer: (id, ctx) =>
-      board(ctx)
-        .then((tasks) => shownTasks(tasks, id))
-        .catch(messageOf),
-  });
+export function tasksCommand({ board, show, todosOf }: Omit<TaskCommandParts, "endsWithRun">): HostCommand {
+  const shown = async (id: string, ctx: HostContext): Promise<string> => {
+    const tasks = await board(ctx);
+    if (id === "") return listText((await tasks.list({ viewer: "person" })).filter((task) => "id" in task));
+    const task = await tasks.get(id, { viewer: "person" });
+    return taskText(task, await todosOf(ctx, task.agent));
+  };
+  return defineCommand("tasks", { show, answer: (id, ctx) => shown(id, ctx).catch(messageOf) });
 }
 
 function endText(task: ShownTask): string {
@@ -137,7 +139,7 @@ export function listText(tasks: readonly ShownTask[]): string {
   return [...lines, ...more].join("\n");
 }
 
-export function taskText(task: ShownTask): string {
+export function taskText(task: ShownTask, todos: readonly TodoItem[] = []): string {
   const { id, agent, category, title, steps, result, model, files, outputs, intermediates, usage } = task;
   const hidden = steps.length - STEPS_SHOWN_MAX;
   const section = (heading: string, shown: readonly ShownFile[]) =>
@@ -152,6 +154,7 @@ export function taskText(task: ShownTask): string {
           ...(hidden > 0 ? [`  (${hidden} before)`] : []),
           ...steps.slice(-STEPS_SHOWN_MAX).map((step) => `  ${step}`),
         ]),
+    ...(todos.length === 0 ? [] : [wholeList(todos, task.status === "processing" ? "running" : "past")]),
     ...section("Attached", files),
     ...section("Files", outputs),
     ...section("Intermediate", intermediates),

@@ -1,10 +1,13 @@
 // Dispatched tasks of a session: the dispatcher behind /task and /tasks, made when it is first needed, and what the records
 // of dead processes become.
 import type { TaskDispatcher } from "../dispatch/dispatcher.ts";
+import { JournalReader } from "../history/journal-reader.ts";
+import type { ItemSource } from "../history/source.ts";
 import type { HostContext } from "../host/api.ts";
 import { endsWithRun, type Host, notify } from "../host/host.ts";
 import { kindAt } from "../storage/blobs.ts";
 import { taskLayout } from "../task/layout.ts";
+import { todosOfHistory } from "../todo/of-history.ts";
 import { taskCommand, tasksCommand } from "../ui/task-commands.ts";
 import type { CurrentSession, Wiring } from "./current.ts";
 import { launcherTask } from "./root-task.ts";
@@ -36,9 +39,17 @@ export function wireTasks(host: Host, session: CurrentSession, wiring: Wiring): 
     board: dispatcher,
     show: (ctx: HostContext, text: string) => notify(ctx, text, "info"),
     endsWithRun,
+    todosOf: async (ctx: HostContext, agent: string) => todosOfHistory(await journalOf(session, ctx, agent)),
   };
   host.registerCommand("task", taskCommand(parts));
   host.registerCommand("tasks", tasksCommand(parts));
+}
+
+/** The history of a task's agent, read for a person: no model is shown it. */
+function journalOf(session: CurrentSession, ctx: HostContext, agent: string): Promise<ItemSource> {
+  const { context } = session.of(ctx).task;
+  const directory = taskLayout(context.storageRoot, context).history(agent);
+  return new JournalReader({ directory, agent }).refresh();
 }
 
 async function open(session: CurrentSession, ctx: HostContext, wiring: Wiring): Promise<TaskDispatcher> {

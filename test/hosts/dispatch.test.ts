@@ -224,7 +224,11 @@ export default scriptedModel({ next, provider: "scripted", models: [{ id: "m" }]
 
 describe("/task and /tasks", () => {
   it("dispatch a task and show it without a screen", async () => {
-    const { pi } = await open((request) => (isTask(request) ? (isAnswered(request) ? "x" : "all done") : "hello"));
+    const todos = [{ content: "count", status: "completed" }];
+    const { pi } = await open((request) => {
+      if (!isTask(request)) return "hello";
+      return isAnswered(request) ? "all done" : [call("todo_write", { todos })];
+    });
     const shown: string[] = [];
     const write = process.stderr.write.bind(process.stderr);
     process.stderr.write = ((piece: string) => shown.push(String(piece)) > 0) as typeof process.stderr.write;
@@ -241,7 +245,7 @@ describe("/task and /tasks", () => {
     expect(all).toMatch(/Task \w+ has started: Count to three\./);
     expect(all).toMatch(/Task \w+ is completed: Count to three\./);
     expect(all).toMatch(
-      /Count to three \(\w+\)\n\/root\/task_\w+ is completed, scripted-\d+\/m\nUsed: scripted-\d+\/m, \d+ tokens in, 0 cached, \d+ out, cost 0\n\nall done/,
+      /Count to three \(\w+\)\n\/root\/task_\w+ is completed, scripted-\d+\/m\n(?:Steps:\n.*\n)?Todo list, .*:\n✓ count\nUsed: scripted-\d+\/m, \d+ tokens in, 0 cached, \d+ out, cost 0\n\nall done/,
     );
     expect(all).toContain("usage: /task");
   });
