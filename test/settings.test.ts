@@ -83,6 +83,19 @@ describe("settings", () => {
     expect(raised.problems[0]).toContain("a project cannot raise it above 500");
   });
 
+  it("take what is run, what may be spent and which models a category has from the agent directory only", () => {
+    const own = { taskQuota: { tokens: 1_000 }, taskRunnerCommand: ["pi"] };
+    const kept = loadSettings([agent(own)], {});
+    expect(kept.problems).toEqual([]);
+    expect(kept.forModel(undefined)).toMatchObject(own);
+    const foreign = { taskQuota: { tokens: 9 }, taskRunnerCommand: ["evil"], categories: { s: { models: ["a/b"] } } };
+    const cloned = loadSettings([agent(own), project(foreign)], {});
+    expect(cloned.forModel(undefined)).toMatchObject(own);
+    expect(cloned.categories.size).toBe(0);
+    for (const name of Object.keys(foreign))
+      expect(cloned.problems.filter((problem) => problem.includes(`tokenBudget.${name}`))).toHaveLength(1);
+  });
+
   it("read Pi's own retry settings", () => {
     const { retry } = loadSettings([file("agent", { retry: { baseDelayMs: 5, maxRetries: "x" } })], {});
     expect(retry).toEqual({ enabled: true, maxRetries: 3, baseDelayMs: 5 });
