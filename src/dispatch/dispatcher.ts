@@ -20,7 +20,7 @@ import type { Runner } from "./runner.ts";
 import type { TaskSettings } from "./settings.ts";
 import { Slots } from "./slots.ts";
 import { RecordStore } from "./store.ts";
-import { frozenReferences, readableReferences, readableTranscript } from "./told.ts";
+import { frozenReferences, readableReferences, readableTranscript, registeredCategories } from "./told.ts";
 import { mayView, type RestrictedTask, type TaskView, taskView, type Viewer } from "./view.ts";
 
 export interface DispatcherParts {
@@ -121,8 +121,10 @@ export class TaskDispatcher {
     const as = this.#viewer(viewer);
     const { records, problems } = this.#store.list();
     for (const problem of problems) this.#report(problem);
+    // A person sees all of them, whatever the registry says or cannot say.
+    const registered = as.type === "person" ? undefined : registeredCategories(this.#parts.parent);
     return records.map((record) => {
-      if (mayView(as, record, this.#registered(record))) return taskView(record);
+      if (mayView(as, record, registered?.get(record.task.agent))) return taskView(record);
       return { agent: record.task.agent, restricted: true };
     });
   }
@@ -253,7 +255,7 @@ export class TaskDispatcher {
 
   /** What the registry says of a task's agent now; undefined when it does not know it. */
   #registered({ task }: TaskRecord): Category | undefined {
-    return this.#parts.parent.agents().find(({ agentName }) => agentName === task.agent)?.category;
+    return registeredCategories(this.#parts.parent).get(task.agent);
   }
 
   #readable(taskId: string, viewer: "person" | undefined): TaskRecord {

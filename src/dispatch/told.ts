@@ -9,6 +9,7 @@ import type { DispatchParent } from "./parent.ts";
 import type { TaskRecord, TaskRow } from "./record.ts";
 import type { TaskSettings } from "./settings.ts";
 import { NO_TRANSCRIPT, recentHumanItems, type Transcript, transcriptOf } from "./transcript.ts";
+import { mayView } from "./view.ts";
 
 /** What an agent's journal says; undefined when it cannot be read. A task can do without what was said before. */
 async function historyOf({ context }: DispatchParent, agent: string): Promise<ItemSource | undefined> {
@@ -22,8 +23,9 @@ async function historyOf({ context }: DispatchParent, agent: string): Promise<It
   }
 }
 
-function categoryOf(parent: DispatchParent, address: string): Category {
-  return parent.agents().find(({ agentName }) => agentName === address)?.category ?? null;
+/** What the registry says of each agent; it is read once, whatever is asked of it. */
+export function registeredCategories(parent: DispatchParent): ReadonlyMap<string, Category> {
+  return new Map(parent.agents().map(({ agentName, category }) => [agentName, category]));
 }
 
 /** The dispatching agent's latest human messages, frozen by their ids and not by their text. */
@@ -37,7 +39,7 @@ export function readableReferences(
   { category, references }: TaskRow,
 ): TaskRow["references"] | undefined {
   try {
-    return canRead(category, categoryOf(parent, references.agent)) ? references : undefined;
+    return canRead(category, registeredCategories(parent).get(references.agent) ?? null) ? references : undefined;
   } catch {
     // A registry that cannot be read refuses cross-agent reads.
     return undefined;
@@ -52,9 +54,12 @@ export async function readableTranscript(
   { taskHistoryChars: totalChars, taskHistoryTurnChars: turnChars }: TaskSettings,
 ): Promise<Transcript> {
   try {
-    const owner = categoryOf(parent, ROOT_ADDRESS);
+    const registered = registeredCategories(parent);
+    const owner = registered.get(ROOT_ADDRESS) ?? null;
     const root = canRead(category, owner) ? await historyOf(parent, ROOT_ADDRESS) : undefined;
-    return transcriptOf({ viewer: category, owner, root, records }, { totalChars, turnChars });
+    const viewer = { type: "agent", category } as const;
+    const readable = records.filter((record) => mayView(viewer, record, registered.get(record.task.agent)));
+    return transcriptOf({ viewer: category, owner, root, records: readable }, { totalChars, turnChars });
   } catch {
     return NO_TRANSCRIPT;
   }

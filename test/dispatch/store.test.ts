@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { dailyQuota } from "../../src/dispatch/quota.ts";
 import { RecordStore } from "../../src/dispatch/store.ts";
-import { newPlace } from "../task/tasks.ts";
+import { inMemory, newPlace } from "../task/tasks.ts";
 import { answering, bench, runnerOf } from "./dispatchers.ts";
 
 describe("a record of a process that was killed", () => {
@@ -179,6 +179,24 @@ describe("categories", () => {
       await expect(read).rejects.toThrow(/restricted/);
     }
     expect(await dispatcher.list({ viewer: "person" })).toMatchObject([{ requirement: "secret" }]);
+  });
+
+  it("that a person gave to finished ordinary tasks count for their records too", async () => {
+    const told = new Map<string, string>();
+    const place = newPlace();
+    const joining = runnerOf(async ({ taskId, prompt, membership, onEvent }) => {
+      await place.open(inMemory(taskId), { membership }).task.join();
+      told.set(taskId, prompt);
+      onEvent({ type: "answer", text: "the old result" });
+    });
+    const { dispatcher, task } = bench([joining], { place, parent: { route: () => "p/any" } });
+    await (await dispatcher.dispatch({ goal: "the old words", category: null })).result;
+    await task.registry.setCategory("/root", "s");
+    const ordinary = await (await dispatcher.dispatch({ goal: "an open job", category: null })).result;
+    expect(ordinary.status).toBe("completed");
+    expect(told.get(ordinary.id)).not.toMatch(/the old (words|result)/);
+    const own = await (await dispatcher.dispatch({ goal: "a closed job", category: "s" })).result;
+    expect(told.get(own.id)).toMatch(/the old words[\s\S]*the old result/);
   });
 
   it("without a router are not dispatched at all", async () => {
