@@ -52,12 +52,16 @@ export interface LookOptions {
   readonly viewer?: "person";
 }
 
+const CLOSED: StopReason = { type: "closed" };
+
 export class TaskDispatcher {
   readonly #parts: DispatcherParts;
   readonly #store: RecordStore;
   readonly #runners: ReadonlyMap<string, Runner>;
   readonly #slots: Slots;
   readonly #active = new Map<string, Active>();
+  /** Dispatches that are being checked and stored. */
+  readonly #opening = new Set<Promise<TaskHandle>>();
   readonly #self: ProcessName = thisProcess();
   readonly #recovered: Promise<void>;
   #isClosed = false;
@@ -73,7 +77,11 @@ export class TaskDispatcher {
   }
 
   /** Checks, stores, and starts a task. Whatever is refused leaves nothing behind. */
-  async dispatch(request: DispatchRequest): Promise<TaskHandle> {
+  dispatch(request: DispatchRequest): Promise<TaskHandle> {
+    return this.#open(this.#dispatch(request));
+  }
+
+  async #dispatch(request: DispatchRequest): Promise<TaskHandle> {
     await this.#ready();
     const { parent, baseDirectory } = this.#parts;
     const taskId = newId();
@@ -150,9 +158,13 @@ export class TaskDispatcher {
   }
 
   /** Runs a task that has ended once more, with its own content's category. */
-  async rerun(
+  rerun(taskId: string, options: LookOptions & { readonly signal?: AbortSignal } = {}): Promise<TaskHandle> {
+    return this.#open(this.#rerun(taskId, options));
+  }
+
+  async #rerun(
     taskId: string,
-    { viewer, signal }: LookOptions & { readonly signal?: AbortSignal } = {},
+    { viewer, signal }: LookOptions & { readonly signal?: AbortSignal },
   ): Promise<TaskHandle> {
     await this.#ready();
     const { parent } = this.#parts;
@@ -220,10 +232,15 @@ export class TaskDispatcher {
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#recovered;
-    const active = [...this.#active.values()];
-    const reason: StopReason = { type: "closed" };
-    for (const { stop } of active) stop.abort(reason);
-    await Promise.all(active.map(({ handle }) => handle.result));
+    for (const { stop } of this.#active.values()) stop.abort(CLOSED);
+    // What is being stored is stored, and ends before it starts.
+    await Promise.allSettled(this.#opening);
+    await Promise.all([...this.#active.values()].map(({ handle }) => handle.result));
+  }
+
+  #open(opening: Promise<TaskHandle>): Promise<TaskHandle> {
+    this.#opening.add(opening);
+    return opening.finally(() => this.#opening.delete(opening));
   }
 
   get #workRoot(): string {
@@ -300,6 +317,7 @@ export class TaskDispatcher {
       signal,
       report: (problem) => this.#report(problem),
       run: async (stop, emit) => {
+        if (this.#isClosed) stop.abort(CLOSED);
         const final = taskView(await this.#run(record, runner, stop, emit));
         this.#active.delete(id);
         return final;

@@ -110,6 +110,31 @@ describe("a task", () => {
     await expect(dispatcher.get(first.id)).rejects.toThrow(/no task/);
   });
 
+  it("is not started when its session ends while it is being stored", async () => {
+    let runs = 0;
+    let open = (_model: string) => {};
+    const asked = new Promise<string>((resolve) => {
+      open = resolve;
+    });
+    let isAsked = false;
+    const route = () => {
+      isAsked = true;
+      return asked;
+    };
+    const runner = runnerOf(({ onEvent }) => {
+      runs++;
+      onEvent({ type: "answer", text: "ok" });
+    });
+    const { dispatcher } = bench([runner], { parent: { route } });
+    const opening = dispatcher.dispatch({ goal: "g" });
+    await until(() => isAsked);
+    const closing = dispatcher.close();
+    open("p/m");
+    await closing;
+    expect(await (await opening).result).toMatchObject({ status: "failed", error: "interrupted" });
+    expect(runs).toBe(0);
+  });
+
   it("waits when four run, can be cancelled while it waits, and the next one gets the place", async () => {
     const started: string[] = [];
     const release: (() => void)[] = [];
