@@ -4,6 +4,7 @@ import type { HostCommand, HostContext } from "../host/api.ts";
 import { shorten } from "../storage/text.ts";
 import type { TodoItem } from "../todo/list.ts";
 import { defineCommand, usageOf } from "./commands.ts";
+import { safeText } from "./text.ts";
 import { wholeList } from "./todo-lines.ts";
 
 /** What the commands need of a dispatcher. */
@@ -51,6 +52,9 @@ export interface TaskCommandParts {
 
 const TASKS_SHOWN_MAX = 20;
 const STEPS_SHOWN_MAX = 20;
+/** Of each kind; runs of one task keep theirs. */
+const FILES_SHOWN_MAX = 20;
+const USAGE_SHOWN_MAX = 20;
 const RESULT_SHOWN_CHARS = 4_000;
 
 interface ParsedTask {
@@ -77,7 +81,8 @@ export function parseTaskCommand(args: string): ParsedTask | undefined {
 }
 
 function startText({ id, progress, title }: ShownTask): string {
-  return `Task ${id} ${progress === "queued" ? "waits for its turn" : "has started"}: ${title}. /tasks ${id} shows it.`;
+  const text = `Task ${id} ${progress === "queued" ? "waits for its turn" : "has started"}: ${title}. /tasks ${id} shows it.`;
+  return safeText(text);
 }
 
 const OPTIONS = ["--attach", "--category"] as const;
@@ -117,7 +122,7 @@ export function tasksCommand({ board, show, todosOf }: Omit<TaskCommandParts, "e
 
 function endText(task: ShownTask): string {
   const files = task.outputs.length === 0 ? "" : ` Files: ${names(task.outputs)}.`;
-  return `Task ${task.id} ${statusText(task)}: ${task.title}.${files} /tasks ${task.id} shows it.`;
+  return safeText(`Task ${task.id} ${statusText(task)}: ${task.title}.${files} /tasks ${task.id} shows it.`);
 }
 
 function statusText({ status, error, progress }: ShownTask): string {
@@ -127,7 +132,9 @@ function statusText({ status, error, progress }: ShownTask): string {
 }
 
 function names(files: readonly ShownFile[]): string {
-  return files.map(({ filename, size }) => `${filename} (${size} bytes)`).join(", ");
+  const shown = files.slice(0, FILES_SHOWN_MAX).map(({ filename, size }) => `${filename} (${size} bytes)`);
+  const more = files.length > shown.length ? `, and ${files.length - shown.length} more` : "";
+  return `${shown.join(", ")}${more}`;
 }
 
 export function listText(tasks: readonly ShownTask[]): string {
@@ -136,7 +143,7 @@ export function listText(tasks: readonly ShownTask[]): string {
     .slice(0, TASKS_SHOWN_MAX)
     .map((task) => `${task.id}  ${task.created.slice(0, 16).replace("T", " ")}  ${task.title} ${statusText(task)}`);
   const more = tasks.length > lines.length ? [`and ${tasks.length - lines.length} older tasks`] : [];
-  return [...lines, ...more].join("\n");
+  return safeText([...lines, ...more].join("\n"));
 }
 
 export function taskText(task: ShownTask, todos: readonly TodoItem[] = []): string {
@@ -144,7 +151,7 @@ export function taskText(task: ShownTask, todos: readonly TodoItem[] = []): stri
   const hidden = steps.length - STEPS_SHOWN_MAX;
   const section = (heading: string, shown: readonly ShownFile[]) =>
     shown.length === 0 ? [] : [`${heading}: ${names(shown)}`];
-  return [
+  const lines = [
     `${title} (${id})`,
     `${agent} ${statusText(task)}${category === null ? "" : `, category ${category}`}${model === null ? "" : `, ${model}`}`,
     ...(steps.length === 0
@@ -158,10 +165,11 @@ export function taskText(task: ShownTask, todos: readonly TodoItem[] = []): stri
     ...section("Attached", files),
     ...section("Files", outputs),
     ...section("Intermediate", intermediates),
-    ...usage.map(
+    ...usage.slice(-USAGE_SHOWN_MAX).map(
       (row) =>
         `Used: ${row.model}, ${row.input} tokens in, ${row.cached} cached, ${row.output} out${row.amount === null ? "" : `, cost ${row.amount}`}`,
     ),
     ...(result === null || result === "" ? [] : ["", shorten(result, RESULT_SHOWN_CHARS)]),
-  ].join("\n");
+  ];
+  return safeText(lines.join("\n"));
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { defineTaskTool } from "../../src/dispatch/tool.ts";
 import { ORDINARY_TASK_HINT } from "../../src/prompts.ts";
-import { listText, parseTaskCommand } from "../../src/ui/task-commands.ts";
+import { listText, parseTaskCommand, taskText } from "../../src/ui/task-commands.ts";
 import { answering, bench, runnerOf } from "./dispatchers.ts";
 
 describe("the tool", () => {
@@ -52,6 +52,23 @@ describe("/task", () => {
     });
     expect(parseTaskCommand("just do it")).toEqual({ goal: "just do it", category: null, attachments: [] });
     expect(parseTaskCommand("--attach")).toBeUndefined();
+  });
+
+  it("shows nothing that a terminal obeys, and no more files than fit", () => {
+    const file = (n: number) => ({ filename: `f${n}\u001b[2J.txt`, size: 1 });
+    const files = Array.from({ length: 500 }, (_, n) => file(n));
+    const usage = files.map(() => ({ model: "p/m", input: 1, output: 1, cached: 0, amount: null }));
+    const task = {
+      ...{ id: "abcdefgh", agent: "/root/a", category: null, title: "t\u001b]0;x\u0007", status: "failed", progress: "" },
+      ...{ steps: ["Ran: \u001b[31m"], result: "\u001b[8mhidden\u202e", error: "\u009b1m", model: null, created: "2025" },
+      ...{ files, outputs: files, intermediates: files, usage },
+    };
+    for (const text of [taskText(task), listText([task])]) {
+      expect(text).not.toMatch(/(?!\n)[\p{Cc}\u202e]/u);
+      expect(text.length).toBeLessThan(8_000);
+    }
+    expect(taskText(task)).toContain("and 480 more");
+    expect(taskText(task)).toContain("\\u001b[8mhidden");
   });
 
   it("says what it is for when there are no tasks", () => {
