@@ -5,7 +5,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { pdf, table, wordDocument, workbook } from "../../fixtures/files/documents.ts";
 import { type Extraction, extractText } from "../../src/dispatch/extract/extract.ts";
-import { boundedText, htmlText, sheetsText } from "../../src/dispatch/extract/render.ts";
+import { htmlText } from "../../src/dispatch/extract/html.ts";
+import { boundedText, sheetsText } from "../../src/dispatch/extract/render.ts";
 import { countCodePoints } from "../../src/storage/text.ts";
 import { temporaryDirectory } from "../storage/disks.ts";
 
@@ -139,6 +140,17 @@ describe("plain files", () => {
     expect(
       await textOf("a.html", "<style>x</style><p>Hi &amp; <b>you</b></p><table><tr><td>1</td><th>2</th></tr></table>"),
     ).toBe("Hi & you\n\n1\t2\n");
+  });
+
+  it("of web pages without end tags, and of hostile ones, takes no longer than they are", () => {
+    expect(htmlText("<head><title>t</title><body><table><tr><td>1<td>2<tr><td>3</table>after")).toBe(
+      "1\t2\n\n3\n\nafter\n",
+    );
+    const before = performance.now();
+    for (const part of ["<tr>", "<tr><td>x", "<td", "<", "<!--", "<script>", "&", "</head "]) {
+      htmlText(part.repeat(200_000));
+    }
+    expect(performance.now() - before).toBeLessThan(5_000);
   });
 
   it("of an unknown kind or with other bytes than their name says give a note", async () => {

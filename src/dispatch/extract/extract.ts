@@ -6,8 +6,9 @@ import { sizeOf } from "../../storage/blobs.ts";
 import { NODE_DISK } from "../../storage/disk.ts";
 import { readPlainFile } from "../../storage/plain-file.ts";
 import { formOf } from "../names.ts";
+import { htmlText } from "./html.ts";
 import { LIBRARIES, libraryUrl } from "./libraries.ts";
-import { boundedText, type Extracted, htmlText, pagesText, sheetsText } from "./render.ts";
+import { boundedText, type Extracted, pagesText, sheetsText } from "./render.ts";
 import { WORKER_CODE, type WorkerAnswer, type WorkerRequest } from "./worker-code.ts";
 
 /** Larger files are left to the child's own tools. */

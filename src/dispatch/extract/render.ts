@@ -58,41 +58,6 @@ export function sheetsText(sheets: readonly SheetContent[], leftOut: number, max
   return { text: text.toWellFormed(), cut: text.includes(`; ${READ_ON}]\n`) && (left === 0 || hidden > 0) };
 }
 
-const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " " };
-
-function decoded(text: string): string {
-  return text.replace(/&(#x?[0-9a-f]+|\w+);/gi, (whole, name: string) => {
-    if (!name.startsWith("#")) return ENTITIES[name.toLowerCase()] ?? whole;
-    const code = name[1]?.toLowerCase() === "x" ? Number.parseInt(name.slice(2), 16) : Number(name.slice(1));
-    return Number.isInteger(code) && code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : whole;
-  });
-}
-
-/** The text of a web page, or of a Word document that became one: lines for blocks, tabs between cells. */
-export function htmlText(html: string): string {
-  const visible = html
-    .replace(/<!--[\s\S]*?(?:-->|$)/g, "")
-    .replace(/<(script|style|head|template)\b[\s\S]*?(?:<\/\1\s*>|$)/gi, "");
-  const rows = visible.replace(/<tr\b[\s\S]*?<\/tr\s*>/gi, (row) => {
-    const cells = [...row.matchAll(/<t[dh]\b[^>]*>([\s\S]*?)<\/t[dh]\s*>/gi)].map(([, inner = ""]) =>
-      oneLine(inner.replace(/<[^>]*>/g, " ")),
-    );
-    return `\n${cells.join("\t")}\n`;
-  });
-  const blocks = rows
-    .replace(/<li\b[^>]*>/gi, "\n- ")
-    .replace(/<h([1-6])\b[^>]*>/gi, (_whole, level: string) => `\n\n${"#".repeat(Number(level))} `)
-    .replace(/<(?:br|\/p|\/div|\/h[1-6]|\/li|\/table|\/ul|\/ol|p|div|table)\b[^>]*>/gi, "\n")
-    .replace(/<[^>]*>/g, "");
-  const lines = decoded(blocks)
-    .split("\n")
-    .map((line) => line.replace(/[^\S\t]+/g, " ").replace(/^ +| +$/g, ""));
-  return `${lines
-    .join("\n")
-    .replace(/\n{3,}/g, "\n\n")
-    .trim()}\n`;
-}
-
 export function pagesText(pages: readonly string[], totalPages: number, maxChars: number): Extracted {
   const all = pages.map((page, index) => `# Page ${index + 1}\n${page.trim()}\n`).join("\n");
   const head = headOf(all, maxChars);
