@@ -175,6 +175,15 @@ export class TaskRun {
     return { status: "completed", result: withoutInternalPaths(answer.text, { directories, prefix }), error: null };
   }
 
+  /** Errors of disks and runners name files of ours, and are told to whoever dispatched the task. */
+  #withoutPaths(error: string): string {
+    const { workRoot, membership, record } = this.#parts;
+    return withoutInternalPaths(error, {
+      directories: [join(workRoot, record.task.id), workRoot, membership.storageRoot],
+      prefix: "",
+    });
+  }
+
   #failure(error: unknown): TaskEnd {
     const { stop } = this.#parts;
     if (!stop.signal.aborted) return failed(messageOf(error));
@@ -189,11 +198,12 @@ export class TaskRun {
     }
   }
 
-  async #commit(end: TaskEnd, files: readonly NewFile[]): Promise<TaskRecord> {
+  async #commit(reached: TaskEnd, files: readonly NewFile[]): Promise<TaskRecord> {
     clearTimeout(this.#saveTimer);
     await this.#saving;
     const { store, record } = this.#parts;
     const { id } = record.task;
+    const end = { ...reached, error: reached.error === null ? null : this.#withoutPaths(reached.error) };
     const usage = this.#log.usageRows(id, store.now());
     const steps = [...this.#log.steps];
     try {

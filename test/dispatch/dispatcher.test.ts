@@ -386,6 +386,17 @@ describe("a CLI runner", () => {
     expect(await failing(scriptRunner(event({ type: "agent_start" })))).toBe("the run ended without an answer");
   });
 
+  it("names no file of ours in its errors", async () => {
+    const { dispatcher, place } = bench([
+      runnerOf(({ cwd, membership }) => {
+        throw new Error(`cannot open ${cwd}/output/a.txt of ${membership.storageRoot}/tasks`);
+      }),
+    ]);
+    const { error } = await (await dispatcher.dispatch({ goal: "g" })).result;
+    expect(error).toBe("cannot open a.txt of tasks");
+    expect(error).not.toContain(place.base);
+  });
+
   it("keeps what was used when it fails", async () => {
     const { dispatcher } = bench([
       scriptRunner(`${event(message([], { stopReason: "error", errorMessage: "late" }))} process.exitCode = 1;`),
