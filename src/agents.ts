@@ -104,6 +104,11 @@ export class AgentAccess {
     return [this.agent, ...shown, ...(omitted === 0 ? [] : [`(${omitted} older agents left out)`])];
   }
 
+  /** What an agent's content is, the stricter of registry and log; undefined when nobody can know. */
+  contentOf(agent: TaskAgent): Category | undefined {
+    return agent.address === this.agent ? this.#parts.category() : this.#owners.of(agent);
+  }
+
   /** Agents below this one that have not ended, the newest first; none when the registry cannot be read. */
   children(): readonly RunningChild[] {
     try {

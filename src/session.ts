@@ -26,6 +26,7 @@ import { fullPath, parseNotePath } from "./notes/paths.ts";
 import { NotesStore } from "./notes/store.ts";
 import { type LoadedSettings, loadSettings, type Settings } from "./settings.ts";
 import type { Work } from "./storage/work.ts";
+import type { Category } from "./task/category.ts";
 import type { TaskMembership } from "./task/context.ts";
 import { type ForkSource, forkSource } from "./task/forks.ts";
 import { openTask, type SessionTask } from "./task/membership.ts";
@@ -43,6 +44,8 @@ export interface SessionParts {
   readonly task: SessionTask;
   /** The other agents of the root task, and the own journal. */
   readonly access: AgentAccess;
+  /** What the content is, the stricter of registry and log; throws when nobody can know. */
+  category(): Category;
   /** Which models are labelled with which category. */
   readonly categories: CategoryModels;
   readonly windows: WindowShell;
@@ -204,6 +207,7 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
   const coordination = new Coordination(host.events, sessionId, () => publish());
   const history = liveSource(agent, windows.branch, entries);
   const categoryLog = new CategoryLog(entries);
+  const category = () => contentCategory(task, categoryLog);
   const access = new AgentAccess({
     task,
     ownNotes: notes,
@@ -213,7 +217,7 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
       return history;
     },
     entries,
-    category: () => contentCategory(task, categoryLog),
+    category,
     maxFileBytes: () => settings().notesMaxFileBytes,
     journalWork: options.work("journal", () => ctx),
     report,
@@ -232,6 +236,7 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
     agent,
     task,
     access,
+    category,
     categories: loaded.categories,
     windows,
     coordination,

@@ -69,7 +69,7 @@ function routed(
 
 /** A session's place in its root task, as other programs get it. */
 export function launcherTask(
-  { task, sessionId, context, settings, categories }: SessionParts,
+  { task, sessionId, context, settings, category, categories, access }: SessionParts,
   { runningOn }: Pick<Wiring, "runningOn">,
 ): TokenBudgetTask {
   return Object.freeze({
@@ -78,17 +78,24 @@ export function launcherTask(
     parentAgentName: task.parent,
     sessionId,
     agents: () =>
-      task.agents().map(({ address, parent, sessionId: id, sessionFile, category, created, running }) => ({
-        agentName: address,
-        parentAgentName: parent,
-        sessionId: id,
-        sessionFile,
-        category,
-        created,
-        running,
+      task.agents().map((agent) => ({
+        agentName: agent.address,
+        parentAgentName: agent.parent,
+        sessionId: agent.sessionId,
+        sessionFile: agent.sessionFile,
+        // Of two labels that contradict each other, either is none that ordinary agents may read.
+        category: access.contentOf(agent) ?? agent.category,
+        created: agent.created,
+        running: agent.running,
       })),
-    category: () => task.category(),
-    childExtension: () => childExtension(task),
+    category,
+    childExtension: async () => {
+      // Children are registered below what this session really is, whatever the registry said of it.
+      await task.join();
+      const content = category();
+      if (task.category() !== content) await task.registry.raiseCategory(task.agent, content);
+      return childExtension(task);
+    },
     model: () => {
       const { model } = context();
       return model && `${model.provider}/${model.id}`;

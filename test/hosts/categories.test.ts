@@ -224,6 +224,24 @@ describe("registry and log", () => {
     expect(readFileSync(registryOf(session), "utf8")).toContain('"category":"s"');
   });
 
+  it("disagreeing mean the stricter of the two for dispatched tasks too", async () => {
+    const session = await open({ ui: false });
+    await session.prompt("/category s");
+    await session.prompt("the secret");
+    const lose = () => tamper(session, ({ decided: _, ...agent }) => ({ ...agent, category: null }));
+    lose();
+    await session.prompt("/task Count to three");
+    expect(session.requests).toHaveLength(2);
+    expect(whole(session.requests[1])).toContain("Count to three");
+    expect(whole(session.requests[1])).not.toContain("the secret");
+    lose();
+    await session.prompt("/task --category s Count to four");
+    expect(models(session).at(-1)).toBe("safe");
+    expect(session.requests).toHaveLength(3);
+    expect(whole(session.requests[2])).toContain("the secret");
+    expect(readFileSync(registryOf(session), "utf8").match(/"category":"s"/g)).toHaveLength(2);
+  });
+
   it("naming two categories stop every request until a person decides", async () => {
     const session = await open();
     await session.prompt("/category s");
