@@ -13,7 +13,7 @@ import { newId } from "./names.ts";
 import type { DispatchParent } from "./parent.ts";
 import { dailyQuota, type Quota, usageOfDay } from "./quota.ts";
 import { PROGRESS_QUEUED, type TaskRecord, type TaskRow, titleOf } from "./record.ts";
-import { checkedRequest, chosenModel, type DispatchRequest } from "./request.ts";
+import { checkedRequest, choiceFor, chosenModel, type DispatchRequest } from "./request.ts";
 import type { RunEvent } from "./run-log.ts";
 import { TaskRun } from "./run-task.ts";
 import type { Runner } from "./runner.ts";
@@ -168,7 +168,8 @@ export class TaskDispatcher {
   ): Promise<TaskHandle> {
     await this.#ready();
     const { parent } = this.#parts;
-    const { task: old } = this.#readable(taskId, viewer);
+    const known = this.#readable(taskId, viewer);
+    const { task: old } = known;
     const runner = this.#runners.get(old.runner);
     if (runner === undefined)
       throw new TokenBudgetError(
@@ -176,10 +177,18 @@ export class TaskDispatcher {
         `Task ${taskId} ran on ${shownValue(old.runner)}, which this dispatcher does not have.`,
       );
     const pinned = old.modelPinned ? (old.model ?? undefined) : undefined;
-    const model = await chosenModel(parent, runner, { category: old.category, pinned });
+    // It keeps its own choice, but for a category that a person gave its agent meanwhile.
+    const registered = this.#registered(known) ?? null;
+    const { own: categoryOwn, category } =
+      old.category === null && registered !== null
+        ? choiceFor(registered, parent.category(), runner)
+        : { own: old.categoryOwn, category: old.category };
+    const model = await chosenModel(parent, runner, { category, pinned });
     await this.#assertQuota();
     const record = await this.#store.restart(taskId, (task) => ({
       ...task,
+      category,
+      categoryOwn,
       status: "processing",
       progress: this.#slots.isFull ? PROGRESS_QUEUED : "",
       steps: [],

@@ -189,14 +189,18 @@ describe("categories", () => {
       told.set(taskId, prompt);
       onEvent({ type: "answer", text: "the old result" });
     });
-    const { dispatcher, task } = bench([joining], { place, parent: { route: () => "p/any" } });
-    await (await dispatcher.dispatch({ goal: "the old words", category: null })).result;
+    const route = ({ contentCategory }: { contentCategory: string | null }) =>
+      contentCategory === "s" ? "p/labelled" : "p/any";
+    const { dispatcher, task } = bench([joining], { place, parent: { route } });
+    const old = await (await dispatcher.dispatch({ goal: "the old words", category: null })).result;
     await task.registry.setCategory("/root", "s");
     const ordinary = await (await dispatcher.dispatch({ goal: "an open job", category: null })).result;
     expect(ordinary.status).toBe("completed");
     expect(told.get(ordinary.id)).not.toMatch(/the old (words|result)/);
     const own = await (await dispatcher.dispatch({ goal: "a closed job", category: "s" })).result;
     expect(told.get(own.id)).toMatch(/the old words[\s\S]*the old result/);
+    const again = await (await dispatcher.rerun(old.id)).result;
+    expect(again).toMatchObject({ category: "s", model: "p/labelled", status: "completed" });
   });
 
   it("without a router are not dispatched at all", async () => {
