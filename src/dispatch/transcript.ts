@@ -33,9 +33,12 @@ export const NO_TRANSCRIPT: Transcript = { turns: [], leftOut: 0 };
 /** References that are kept of a dispatch. */
 export const REFERENCES_MAX = 12;
 
-function spokenText({ head, entry }: Row): string {
-  if (head.internal || entry.type !== "message") return "";
-  if (!head.fromUser && head.role !== "assistant") return "";
+function spokenText(row: Row): string {
+  const { head } = row;
+  if (head.internal || (!head.fromUser && head.role !== "assistant")) return "";
+  // Entries of a journal are read from the disk when they are asked for, and results of tools may be large.
+  const { entry } = row;
+  if (entry.type !== "message") return "";
   const texts = blocksOf(entry.message?.content).flatMap((block) => (isTextBlock(block) ? [block.text] : []));
   return texts.join("\n").trim();
 }

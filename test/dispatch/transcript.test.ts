@@ -59,6 +59,18 @@ describe("the transcript", () => {
     expect(leftOut).toBe(0);
   });
 
+  it("is made without reading what nobody said", () => {
+    const unread = {
+      head: { role: "tool", internal: false, fromUser: false },
+      get entry(): never {
+        throw new Error("read");
+      },
+    };
+    const root = { rows: [unread, ...sourceOf([user("one")]).rows, unread] } as unknown as ItemSource;
+    const { turns } = transcriptOf({ viewer: null, owner: null, root, records: [] }, limits);
+    expect(turns.map(({ text }) => text)).toEqual(["one"]);
+  });
+
   it("keeps the newest turns within its bounds and counts the rest", () => {
     const root = sourceOf([user("a".repeat(50)), user("b".repeat(50)), user("c".repeat(9_000))]);
     const { turns, leftOut } = transcriptOf(
