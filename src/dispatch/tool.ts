@@ -76,6 +76,8 @@ export function defineTaskTool(dispatcher: TaskDispatcher): TaskTool {
       const task = await handle.result;
       const owner = dispatcher.category();
       assertFlow(task.category, owner);
+      // A person may have given its agent a category while it ran.
+      await dispatcher.get(task.id);
       const hint = dispatchHint(owner, task.category);
       if (task.status !== "completed")
         throw new TokenBudgetError("refused", [failureText(task), hint].filter(Boolean).join("\n\n"));

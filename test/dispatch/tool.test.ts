@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { defineTaskTool } from "../../src/dispatch/tool.ts";
 import { ORDINARY_TASK_HINT } from "../../src/prompts.ts";
 import { listText, parseTaskCommand, taskText } from "../../src/ui/task-commands.ts";
+import { inMemory, newPlace } from "../task/tasks.ts";
 import { answering, bench, runnerOf } from "./dispatchers.ts";
 
 describe("the tool", () => {
@@ -40,6 +41,21 @@ describe("the tool", () => {
     const running = defineTaskTool(dispatcher).execute("c", { goal: "g" }, stop.signal);
     setTimeout(() => stop.abort(), 100);
     await expect(running).rejects.toThrow(/was cancelled/);
+  });
+});
+
+describe("a task that a person gives a category while it runs", () => {
+  it("tells the agent that waits for it nothing", async () => {
+    const place = newPlace();
+    const joining = runnerOf(async ({ taskId, membership, onEvent }) => {
+      const { task: child } = place.open(inMemory(taskId), { membership });
+      await child.join();
+      await child.registry.setCategory(child.agent, "s");
+      onEvent({ type: "answer", text: "the secret" });
+    });
+    const { dispatcher } = bench([joining], { place });
+    const answer = defineTaskTool(dispatcher).execute("c", { goal: "g" });
+    await expect(answer).rejects.toThrow(/restricted/);
   });
 });
 
