@@ -100,10 +100,20 @@ export class Workspace {
     this.#before = before;
   }
 
-  /** Makes the directory afresh, with copies of the inputs. */
+  /** Makes the directory afresh, with copies of the inputs; where that fails, nothing of it stays. */
   static async open(options: WorkspaceOptions): Promise<Workspace> {
-    const { base, prefix } = placesOf(options);
+    const { base } = placesOf(options);
     removeTree(base);
+    try {
+      return await Workspace.#open(options);
+    } catch (error) {
+      removeTree(base);
+      throw error;
+    }
+  }
+
+  static async #open(options: WorkspaceOptions): Promise<Workspace> {
+    const { base, prefix } = placesOf(options);
     if (options.cwd === null) makePrivateDirectory(options.workRoot);
     else makePrivateDirectory(join(options.cwd, PI_TASK_FOLDER));
     const shortId = options.taskId.slice(0, SHORT_ID_CHARS);

@@ -3,6 +3,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   truncateSync,
@@ -108,6 +109,14 @@ describe("a task", () => {
     expect(await dispatcher.list()).toEqual([]);
     expect(existsSync(join(records, first.id))).toBe(false);
     await expect(dispatcher.get(first.id)).rejects.toThrow(/no task/);
+  });
+
+  it("whose original is gone leaves no directory behind", async () => {
+    const { dispatcher, records, work, file } = bench([answering("ok")]);
+    const { id } = await (await dispatcher.dispatch({ goal: "g", attachments: [file("in.txt", "x")] })).result;
+    for (const name of readdirSync(join(records, id))) rmSync(join(records, id, name));
+    expect(await (await dispatcher.rerun(id)).result).toMatchObject({ status: "failed" });
+    expect(readdirSync(work)).toEqual([]);
   });
 
   it("is not started when its session ends while it is being stored", async () => {
