@@ -1,6 +1,7 @@
 // Opens tasks for child agents and keeps their records. Everything between a task and whoever looks at it goes through
 // here: no path and no process leaves it, and every read goes through the rule of categories.
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { messageOf, shownValue, TokenBudgetError } from "../errors.ts";
 import { removeTree, streamOf } from "../storage/blobs.ts";
 import { type ProcessName, thisProcess } from "../storage/processes.ts";
@@ -242,8 +243,9 @@ export class TaskDispatcher {
     this.#isClosed = true;
     await this.#recovered;
     for (const { stop } of this.#active.values()) stop.abort(CLOSED);
-    // What is being stored is stored, and ends before it starts.
-    await Promise.allSettled(this.#opening);
+    // What is being stored is stored, and ends before it starts; a launcher's quota or router may take its time.
+    const { stopLimitMs } = { ...RUN_LIMITS, ...this.#parts.limits };
+    await Promise.race([Promise.allSettled(this.#opening), delay(stopLimitMs, undefined, { ref: false })]);
     await Promise.all([...this.#active.values()].map(({ handle }) => handle.result));
   }
 
