@@ -1,5 +1,5 @@
 // Dispatched tasks in real Pi: a child session in this process and a child process, real tools on real files.
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
@@ -7,6 +7,7 @@ import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
 import { afterEach, describe, expect, it } from "vitest";
 import {
   createTaskDispatcher,
+  createTokenBudgetExtension,
   defineTaskTool,
   getTokenBudgetTask,
   type TaskDispatcher,
@@ -18,6 +19,7 @@ import { makeEnvironment } from "../../fixtures/pi/environment.ts";
 import { currentHostName, hostNamed, PACKAGE_DIR } from "../../fixtures/pi/hosts.ts";
 import { call, type Request, type Script, text, textOf } from "../../fixtures/pi/scripted-model.ts";
 import { openPi, type PiSession } from "../../fixtures/pi/session.ts";
+import { taskLayout } from "../../src/task/layout.ts";
 
 const require = createRequire(import.meta.url);
 const XLSX = require.resolve("@e965/xlsx");
@@ -219,6 +221,29 @@ export default scriptedModel({ next, provider: "scripted", models: [{ id: "m" }]
     expect(task.outputs.map(({ filename }) => filename)).toEqual(["hi.txt"]);
     expect(task.usage).toMatchObject([{ model: "scripted/m", cached: 70 }]);
     expect(root.agents().at(-1)).toMatchObject({ agentName: task.agent, category: null });
+  });
+});
+
+describe("a record of a process that has died", () => {
+  it("is brought to its end by the root when it starts, and by no child", async () => {
+    const { pi, task, dispatcher } = await open(() => "done");
+    await pi.prompt("hello");
+    const { id } = await (await dispatcher.dispatch({ goal: "g", category: null })).result;
+    const file = join(taskLayout(task.context.storageRoot, task.context).records, `${id}.json`);
+    const record = JSON.parse(readFileSync(file, "utf8")) as { task: Record<string, unknown> };
+    const statusNow = () => (JSON.parse(readFileSync(file, "utf8")) as typeof record).task.status;
+    const left = { ...record.task, status: "processing", process: { pid: 2 ** 22 + 1, start: null } };
+    writeFileSync(file, JSON.stringify({ ...record, task: left }));
+    const member = createTokenBudgetExtension({ task: { ...task.context, parentAgentName: task.agentName } });
+    const child = await openPi({ next: () => "done", bare: true, factories: [member] });
+    closers.push(() => child.dispose());
+    expect(statusNow()).toBe("processing");
+    const path = pi.session.sessionFile ?? "";
+    await dispatcher.close();
+    await pi.dispose();
+    const again = await openPi({ next: () => "done", session: { path } });
+    closers.push(() => again.dispose());
+    expect(statusNow()).toBe("failed");
   });
 });
 
