@@ -165,10 +165,12 @@ export function taskText(task: ShownTask, todos: readonly TodoItem[] = []): stri
     ...section("Attached", files),
     ...section("Files", outputs),
     ...section("Intermediate", intermediates),
-    ...usage.slice(-USAGE_SHOWN_MAX).map(
-      (row) =>
-        `Used: ${row.model}, ${row.input} tokens in, ${row.cached} cached, ${row.output} out${row.amount === null ? "" : `, cost ${row.amount}`}`,
-    ),
+    ...usage
+      .slice(-USAGE_SHOWN_MAX)
+      .map(
+        (row) =>
+          `Used: ${row.model}, ${row.input} tokens in, ${row.cached} cached, ${row.output} out${row.amount === null ? "" : `, cost ${row.amount}`}`,
+      ),
     ...(result === null || result === "" ? [] : ["", shorten(result, RESULT_SHOWN_CHARS)]),
   ];
   return safeText(lines.join("\n"));

@@ -75,8 +75,21 @@ describe("/task", () => {
     const files = Array.from({ length: 500 }, (_, n) => file(n));
     const usage = files.map(() => ({ model: "p/m", input: 1, output: 1, cached: 0, amount: null }));
     const task = {
-      ...{ id: "abcdefgh", agent: "/root/a", category: null, title: "t\u001b]0;x\u0007", status: "failed", progress: "" },
-      ...{ steps: ["Ran: \u001b[31m"], result: "\u001b[8mhidden\u202e", error: "\u009b1m", model: null, created: "2025" },
+      ...{
+        id: "abcdefgh",
+        agent: "/root/a",
+        category: null,
+        title: "t\u001b]0;x\u0007",
+        status: "failed",
+        progress: "",
+      },
+      ...{
+        steps: ["Ran: \u001b[31m"],
+        result: "\u001b[8mhidden\u202e",
+        error: "\u009b1m",
+        model: null,
+        created: "2025",
+      },
       ...{ files, outputs: files, intermediates: files, usage },
     };
     for (const text of [taskText(task), listText([task])]) {
