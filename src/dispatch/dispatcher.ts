@@ -13,15 +13,15 @@ import { newId } from "./names.ts";
 import type { DispatchParent } from "./parent.ts";
 import { dailyQuota, type Quota, usageOfDay } from "./quota.ts";
 import { PROGRESS_QUEUED, type TaskRecord, type TaskRow, titleOf } from "./record.ts";
-import { checkedRequest, chosenModel, type DispatchRequest } from "./request.ts";
+import { categoryAgain, checkedRequest, chosenModel, type DispatchRequest } from "./request.ts";
 import type { RunEvent } from "./run-log.ts";
 import { TaskRun } from "./run-task.ts";
 import type { Runner } from "./runner.ts";
 import type { TaskSettings } from "./settings.ts";
 import { Slots } from "./slots.ts";
 import { RecordStore } from "./store.ts";
-import { frozenReferences, readableReferences, readableTranscript } from "./told.ts";
-import { mayView, type RestrictedTask, type TaskView, taskView, type Viewer } from "./view.ts";
+import { contentsOf, frozenReferences, readableReferences, readableTranscript } from "./told.ts";
+import { mayView, type RestrictedTask, type TaskView, taskView } from "./view.ts";
 
 export interface DispatcherParts {
   readonly parent: DispatchParent;
@@ -118,13 +118,10 @@ export class TaskDispatcher {
   /** Newest first; those that the viewer may not read in neutral form. */
   async list({ viewer }: LookOptions = {}): Promise<readonly (TaskView | RestrictedTask)[]> {
     await this.#recovered;
-    const as = this.#viewer(viewer);
+    const may = this.#viewing(viewer);
     const { records, problems } = this.#store.list();
     for (const problem of problems) this.#report(problem);
-    return records.map((record) => {
-      if (mayView(as, record, this.#registered(record))) return taskView(record);
-      return { agent: record.task.agent, restricted: true };
-    });
+    return records.map((record) => (may(record) ? taskView(record) : { agent: record.task.agent, restricted: true }));
   }
 
   async get(taskId: string, { viewer }: LookOptions = {}): Promise<TaskView> {
@@ -162,10 +159,12 @@ export class TaskDispatcher {
         `Task ${taskId} ran on ${shownValue(old.runner)}, which this dispatcher does not have.`,
       );
     const pinned = old.modelPinned ? (old.model ?? undefined) : undefined;
-    const model = await chosenModel(parent, runner, { category: old.category, pinned });
+    const category = categoryAgain(old, contentsOf(parent)(old.parent), runner);
+    const model = await chosenModel(parent, runner, { category, pinned });
     await this.#assertQuota();
     const record = await this.#store.restart(taskId, (task) => ({
       ...task,
+      category,
       status: "processing",
       progress: this.#slots.isFull ? PROGRESS_QUEUED : "",
       steps: [],
@@ -247,19 +246,18 @@ export class TaskDispatcher {
     this.#parts.report?.(problem);
   }
 
-  #viewer(viewer: "person" | undefined): Viewer {
-    return viewer === "person" ? { type: "person" } : { type: "agent", category: this.category() };
-  }
-
-  /** What the registry says of a task's agent now; undefined when it does not know it. */
-  #registered({ task }: TaskRecord): Category | undefined {
-    return this.#parts.parent.agents().find(({ agentName }) => agentName === task.agent)?.category;
+  /** What a viewer may see: a person or a launcher's own code everything, an agent what its category may read. */
+  #viewing(viewer: "person" | undefined): (record: TaskRecord) => boolean {
+    if (viewer === "person") return () => true;
+    const own = this.category();
+    const contents = contentsOf(this.#parts.parent);
+    return (record) => mayView(own, record, contents(record.task.agent));
   }
 
   #readable(taskId: string, viewer: "person" | undefined): TaskRecord {
-    const as = this.#viewer(viewer);
+    const may = this.#viewing(viewer);
     const record = this.#store.read(taskId);
-    if (as.type === "person" || mayView(as, record, this.#registered(record))) return record;
+    if (may(record)) return record;
     throw new TokenBudgetError(
       "refused",
       `Task ${shownValue(taskId)} is restricted: its content is not for this agent. Do without it.`,

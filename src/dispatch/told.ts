@@ -9,6 +9,7 @@ import type { DispatchParent } from "./parent.ts";
 import type { TaskRecord, TaskRow } from "./record.ts";
 import type { TaskSettings } from "./settings.ts";
 import { NO_TRANSCRIPT, recentHumanItems, type Transcript, transcriptOf } from "./transcript.ts";
+import { mayView } from "./view.ts";
 
 /** What an agent's journal says; undefined when it cannot be read. A task can do without what was said before. */
 async function historyOf({ context }: DispatchParent, agent: string): Promise<ItemSource | undefined> {
@@ -22,8 +23,14 @@ async function historyOf({ context }: DispatchParent, agent: string): Promise<It
   }
 }
 
-function categoryOf(parent: DispatchParent, address: string): Category {
-  return parent.agents().find(({ agentName }) => agentName === address)?.category ?? null;
+/** What agents' content is, by their addresses: undefined when nobody can say it; one that never registered has none. */
+export function contentsOf(parent: DispatchParent): (address: string) => Category | undefined {
+  const contents = new Map(parent.agents().map(({ agentName, category }) => [agentName, category]));
+  return (address) => (contents.has(address) ? contents.get(address) : null);
+}
+
+function mayRead(viewer: Category, content: Category | undefined): boolean {
+  return content !== undefined && canRead(viewer, content);
 }
 
 /** The dispatching agent's latest human messages, frozen by their ids and not by their text. */
@@ -37,7 +44,7 @@ export function readableReferences(
   { category, references }: TaskRow,
 ): TaskRow["references"] | undefined {
   try {
-    return canRead(category, categoryOf(parent, references.agent)) ? references : undefined;
+    return mayRead(category, contentsOf(parent)(references.agent)) ? references : undefined;
   } catch {
     // A registry that cannot be read refuses cross-agent reads.
     return undefined;
@@ -52,9 +59,14 @@ export async function readableTranscript(
   { taskHistoryChars: totalChars, taskHistoryTurnChars: turnChars }: TaskSettings,
 ): Promise<Transcript> {
   try {
-    const owner = categoryOf(parent, ROOT_ADDRESS);
-    const root = canRead(category, owner) ? await historyOf(parent, ROOT_ADDRESS) : undefined;
-    return transcriptOf({ viewer: category, owner, root, records }, { totalChars, turnChars });
+    const contents = contentsOf(parent);
+    const owner = contents(ROOT_ADDRESS);
+    const root = mayRead(category, owner) ? await historyOf(parent, ROOT_ADDRESS) : undefined;
+    const readable = records.filter((record) => mayView(category, record, contents(record.task.agent)));
+    return transcriptOf(
+      { viewer: category, owner: owner ?? null, root, records: readable },
+      { totalChars, turnChars },
+    );
   } catch {
     return NO_TRANSCRIPT;
   }

@@ -12,7 +12,6 @@ import type { SessionParts } from "../session.ts";
 import { SubagentsAdapter } from "../subagents/adapter.ts";
 import { writeTaskEntry } from "../subagents/child-entry.ts";
 import { missingToolsNotice } from "../subagents/diagnostics.ts";
-import type { SessionTask } from "../task/membership.ts";
 import type { CurrentSession, Wiring } from "./current.ts";
 
 /** Other programs find the root task from session_start to session_shutdown. */
@@ -48,9 +47,13 @@ export function wireJournal(host: Host, session: CurrentSession): void {
   host.on("session_compact", sync);
 }
 
-/** A task that children are told of is registered. */
-async function childExtension(task: SessionTask): Promise<string> {
+/** A task that children are told of is registered, and its entry says what its log says: children may inherit it. */
+async function childExtension({ task, access }: SessionParts): Promise<string> {
   await task.join();
+  const registered = task.agentNamed(task.agent);
+  const content = access.contentOf(registered);
+  if (content !== undefined && content !== registered.category)
+    await task.registry.raiseCategory(task.agent, content);
   return writeTaskEntry(task);
 }
 
@@ -68,27 +71,25 @@ function routed(
 }
 
 /** A session's place in its root task, as other programs get it. */
-export function launcherTask(
-  { task, sessionId, context, settings, categories }: SessionParts,
-  { runningOn }: Pick<Wiring, "runningOn">,
-): TokenBudgetTask {
+export function launcherTask(parts: SessionParts, { runningOn }: Pick<Wiring, "runningOn">): TokenBudgetTask {
+  const { task, access, sessionId, context, settings, categories } = parts;
   return Object.freeze({
     context: Object.freeze({ ...task.context }),
     agentName: task.agent,
     parentAgentName: task.parent,
     sessionId,
     agents: () =>
-      task.agents().map(({ address, parent, sessionId: id, sessionFile, category, created, running }) => ({
-        agentName: address,
-        parentAgentName: parent,
-        sessionId: id,
-        sessionFile,
-        category,
-        created,
-        running,
+      task.agents().map((agent) => ({
+        agentName: agent.address,
+        parentAgentName: agent.parent,
+        sessionId: agent.sessionId,
+        sessionFile: agent.sessionFile,
+        category: access.contentOf(agent),
+        created: agent.created,
+        running: agent.running,
       })),
-    category: () => task.category(),
-    childExtension: () => childExtension(task),
+    category: () => parts.category(),
+    childExtension: () => childExtension(parts),
     model: () => {
       const { model } = context();
       return model && `${model.provider}/${model.id}`;
@@ -107,14 +108,15 @@ export function wireChildren(host: Host, session: CurrentSession, { env, moduleP
   host.on("session_start", (_event, ctx) => {
     adapter?.close();
     adapter = undefined;
-    const { task, agent, sessionId } = session.of(ctx);
+    const parts = session.of(ctx);
+    const { task, agent, sessionId } = parts;
     if (task.parent !== null) {
       const notice = missingToolsNotice(agent, host.activeTools());
       if (notice !== undefined) notify(ctx, notice, "warning");
       return undefined;
     }
     adapter = new SubagentsAdapter();
-    const writeEntry = () => childExtension(task);
+    const writeEntry = () => childExtension(parts);
     registering = adapter.start({ tools: host.allTools(), modulePath, env, sessionId, writeEntry }).then((result) => {
       surroundings.adapter = result;
       if (result.type === "unavailable") notify(ctx, result.diagnostic, "warning");
