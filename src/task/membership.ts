@@ -271,7 +271,7 @@ export class SessionTask {
 
   #withParent(roster: Roster): Roster {
     const { contentOf } = this.#options;
-    return contentOf ? withParentContent(roster, this.#registration, contentOf) : roster;
+    return contentOf ? withParentContent(roster, this.#registration, this.registry, contentOf) : roster;
   }
 
   #self(roster: Roster): RosterAgent {

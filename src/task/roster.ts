@@ -170,15 +170,19 @@ export function withSession(roster: Roster, wanted: Registration, task: TaskFact
 export function withParentContent(
   roster: Roster,
   wanted: Registration,
+  task: TaskFacts,
   contentOf: (agent: RosterAgent) => Category | undefined,
 ): Roster {
-  const { parent, declared } = wanted;
-  const above = parent === null ? undefined : agentAt(roster, parent);
+  const { parent, declared, created } = wanted;
   // What is declared ordinary takes nothing from its parent, and an agent of the task has its category.
-  if (!above || declared === null || agentOf(roster, wanted)) return roster;
+  if (parent === null || declared === null || agentOf(roster, wanted)) return roster;
+  const known = agentAt(roster, parent);
+  // A root that is not in the registry may have been there, and have its journal.
+  const above = known ?? (parent === ROOT_ADDRESS ? silentRoot(task, created) : undefined);
+  if (above === undefined) return roster;
   const content = contentOf(above);
   if (content === above.category) return roster;
-  if (content !== undefined) return withLogged(roster, above.address, content);
+  if (content !== undefined) return withLogged(known ? roster : [...roster, above], parent, content);
   throw new TokenBudgetError(
     "refused",
     `It is not known which category the content of ${above.address} is of, and this session would be of the same. Say what it is with /category there, or declare this session's category as null.`,

@@ -47,13 +47,20 @@ export function wireJournal(host: Host, session: CurrentSession): void {
   host.on("session_compact", sync);
 }
 
-/** A task that children are told of is registered, and its entry says what its log says: children may inherit it. */
-async function childExtension({ task, access }: SessionParts): Promise<string> {
-  await task.join();
+/** Brings a session's entry in the registry up to its log: children may inherit from there. */
+async function raised({ task, access }: SessionParts): Promise<void> {
   const registered = task.agentNamed(task.agent);
   const content = access.contentOf(registered);
   if (content !== undefined && content !== registered.category)
     await task.registry.raiseCategory(task.agent, content);
+}
+
+/** A task that children are told of is registered. */
+async function childExtension(parts: SessionParts): Promise<string> {
+  const { task } = parts;
+  await task.join();
+  // What cannot be written is met again by the child when it registers, and then it takes nothing for ordinary.
+  await raised(parts).catch(() => undefined);
   return writeTaskEntry(task);
 }
 

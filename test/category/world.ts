@@ -238,7 +238,7 @@ export class World {
     const address = `${parent}/t${this.#addresses.length}`;
     const wanted = this.#registration(address, parent, declared);
     const contentOf = (agent: RosterAgent) => ownerCategory(agent, this.#log(agent.address));
-    await this.#file.change((roster) => withSession(withParentContent(roster, wanted, contentOf), wanted, TASK));
+    await this.#file.change((roster) => withSession(withParentContent(roster, wanted, TASK, contentOf), wanted, TASK));
     this.#addresses.push(address);
     await this.#agreed(address);
     if (declared !== null) this.#take(address, this.#content.get(parent) ?? []);

@@ -1,6 +1,6 @@
 // The eight cases of the rule that content decides, with dispatched tasks in real sessions: whatever is asked for, no
 // model without the label is sent content of the category, and no ordinary agent reads it.
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text as streamText } from "node:stream/consumers";
 import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
@@ -329,7 +329,7 @@ describe("the records of a task of a category", () => {
   });
 });
 
-describe("with a registry that was changed to say that the session is ordinary", () => {
+describe("with a registry that somebody changed to say that the session is ordinary", () => {
   test("tasks are those of a session of the category", async () => {
     const opened = await start({ category: "s" });
     const { pi, task, dispatcher, tool } = opened;
@@ -348,10 +348,13 @@ describe("with a registry that was changed to say that the session is ordinary",
     expect(registered(opened, "/root")?.category).toBe("s");
   });
 
-  test("a child that a launcher starts without a declaration has the category of the session's log", async () => {
+  test.each([
+    ["is changed", tamper],
+    ["is gone", (opened: Opened) => rmSync(registryOf(opened))],
+  ])("a child that a launcher starts without a declaration is what the session's log says when it %s", async (_, spoil) => {
     const opened = await start({ category: "s" });
     const { pi, task } = opened;
-    tamper(opened);
+    spoil(opened);
     const membership = { ...task.context, parentAgentName: "/root", agentName: "quoting" };
     const child = await start({ provider: `${pi.provider}-child`, membership });
     await child.pi.prompt(`Go on with ${SECRET}`);
