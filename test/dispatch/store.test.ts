@@ -8,7 +8,7 @@ import { RecordStore } from "../../src/dispatch/store.ts";
 import { Registry } from "../../src/task/registry.ts";
 import type { Registration } from "../../src/task/roster.ts";
 import { newPlace } from "../task/tasks.ts";
-import { answering, bench, runnerOf } from "./dispatchers.ts";
+import { answering, type Bench, bench, runnerOf } from "./dispatchers.ts";
 
 /** A child as it registers itself. */
 const childNamed = (address: string): Registration => ({
@@ -214,7 +214,7 @@ describe("categories", () => {
       told.push(prompt);
       onEvent({ type: "answer", text: "the result" });
     });
-    const all = bench([runner], {
+    const all: Bench = bench([runner], {
       parent: {
         agents: () =>
           all.task.agents().map(({ address, category }) => ({

@@ -310,7 +310,7 @@ describe("the records of a task of a category", () => {
     expect(await outside.get(shared.id)).toEqual(shared);
     expect(await outside.get(secret.id, { viewer: "person" })).toEqual(secret);
     const { stream } = await dispatcher.openFile(secret.id, file);
-    expect(await streamText(stream as Parameters<typeof streamText>[0])).toBe(`${SECRET} in a file\n`);
+    expect(await streamText(stream)).toBe(`${SECRET} in a file\n`);
 
     await ended(outside.dispatch({ goal: "What was done before?", category: null, model: `${pi.provider}-child/m` }));
     const told = promptOf(childRequests(sibling)[0]);
