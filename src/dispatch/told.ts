@@ -63,10 +63,7 @@ export async function readableTranscript(
     const owner = contents(ROOT_ADDRESS);
     const root = mayRead(category, owner) ? await historyOf(parent, ROOT_ADDRESS) : undefined;
     const readable = records.filter((record) => mayView(category, record, contents(record.task.agent)));
-    return transcriptOf(
-      { viewer: category, owner: owner ?? null, root, records: readable },
-      { totalChars, turnChars },
-    );
+    return transcriptOf({ viewer: category, owner: owner ?? null, root, records: readable }, { totalChars, turnChars });
   } catch {
     return NO_TRANSCRIPT;
   }

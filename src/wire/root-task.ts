@@ -51,8 +51,7 @@ export function wireJournal(host: Host, session: CurrentSession): void {
 async function raised({ task, access }: SessionParts): Promise<void> {
   const registered = task.agentNamed(task.agent);
   const content = access.contentOf(registered);
-  if (content !== undefined && content !== registered.category)
-    await task.registry.raiseCategory(task.agent, content);
+  if (content !== undefined && content !== registered.category) await task.registry.raiseCategory(task.agent, content);
 }
 
 /** A task that children are told of is registered. */

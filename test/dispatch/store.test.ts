@@ -180,7 +180,9 @@ describe("categories", () => {
     const own = await (await dispatcher.dispatch({ goal: "g", category: "s" })).result;
     await task.registry.setCategory("/root", null);
     const before = task.agents().length;
-    await expect(dispatcher.rerun(inherited.id, { viewer: "person" })).rejects.toThrow(/of category s, and \/root is not any more/);
+    await expect(dispatcher.rerun(inherited.id, { viewer: "person" })).rejects.toThrow(
+      /of category s, and \/root is not any more/,
+    );
     await expect(dispatcher.rerun(own.id, { viewer: "person" })).rejects.toThrow(/not this agent's/);
     expect(await dispatcher.get(own.id, { viewer: "person" })).toEqual(own);
     expect(task.agents()).toHaveLength(before);

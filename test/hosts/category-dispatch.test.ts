@@ -60,6 +60,7 @@ async function start({ category, child = () => "done", membership, ...options }:
   const pi = await openPi({
     next: (request, n) => (isTask(request) ? child(request, n) : "yes"),
     provider,
+    ui: true,
     models: MODELS,
     settings: { tokenBudget: { categories: { s: { models: labelled }, t: { models: [`${base}/m`] } } } },
     bare: membership !== undefined,
@@ -233,8 +234,9 @@ describe("a session of a category dispatches", () => {
     const refused = results(second as Request);
     expect(refused).toHaveLength(17);
     for (const result of refused.slice(0, -1)) {
-      expect(textOf(result)).toBe(textOf(refused[0]));
-      expect(textOf(result)).toMatch(/^\/root is restricted/);
+      expect(textOf(result).replace(/^\[id: \w+\]\n/, "")).toBe(
+        "/root is restricted: its content is not for this agent. Do without it.",
+      );
       expect(result.isError).toBe(true);
     }
     expect(textOf(refused.at(-1))).toContain("/root (restricted)");
@@ -279,7 +281,9 @@ test("5: an ordinary session may declare nothing", async () => {
   const opened = await start();
   const { pi, tool, dispatcher } = opened;
   await pi.prompt("hello");
-  await expect(tool.execute("c", { goal: "x", category: "s" })).rejects.toThrow(/This agent is ordinary: leave category/);
+  await expect(tool.execute("c", { goal: "x", category: "s" })).rejects.toThrow(
+    /This agent is ordinary: leave category/,
+  );
   expect(await dispatcher.list({ viewer: "person" })).toEqual([]);
   expect((await tool.execute("c", { goal: "x" })).details.task).toMatchObject({ status: "completed", category: null });
 });
@@ -351,17 +355,20 @@ describe("with a registry that somebody changed to say that the session is ordin
   test.each([
     ["is changed", tamper],
     ["is gone", (opened: Opened) => rmSync(registryOf(opened))],
-  ])("a child that a launcher starts without a declaration is what the session's log says when it %s", async (_, spoil) => {
-    const opened = await start({ category: "s" });
-    const { pi, task } = opened;
-    spoil(opened);
-    const membership = { ...task.context, parentAgentName: "/root", agentName: "quoting" };
-    const child = await start({ provider: `${pi.provider}-child`, membership });
-    await child.pi.prompt(`Go on with ${SECRET}`);
-    expect(child.task.agentName).toBe("/root/quoting");
-    expect(child.task.category()).toBe("s");
-    expect(child.pi.requests.map(({ model }) => model)).toEqual(["vault"]);
-    expect(registered(opened, "/root/quoting")).toMatchObject({ category: "s", categoryOwn: false });
-    expect(registered(opened, "/root")?.category).toBe("s");
-  });
+  ])(
+    "a child that a launcher starts without a declaration is what the session's log says when it %s",
+    async (_, spoil) => {
+      const opened = await start({ category: "s" });
+      const { pi, task } = opened;
+      spoil(opened);
+      const membership = { ...task.context, parentAgentName: "/root", agentName: "quoting" };
+      const child = await start({ provider: `${pi.provider}-child`, membership });
+      await child.pi.prompt(`Go on with ${SECRET}`);
+      expect(child.task.agentName).toBe("/root/quoting");
+      expect(child.task.category()).toBe("s");
+      expect(child.pi.requests.map(({ model }) => model)).toEqual(["vault"]);
+      expect(registered(opened, "/root/quoting")).toMatchObject({ category: "s", categoryOwn: false });
+      expect(registered(opened, "/root")?.category).toBe("s");
+    },
+  );
 });
