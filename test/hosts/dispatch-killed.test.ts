@@ -44,12 +44,20 @@ it("its task is failed: interrupted, and can be run again", { timeout: 2 * LIMIT
     stdio: ["pipe", "ignore", "ignore"],
   });
   const ended = new Promise((resolve) => killed.once("close", resolve));
+  const asked = (n: number) => {
+    try {
+      return requests()[n];
+    } catch {
+      // The child is just writing it.
+      return undefined;
+    }
+  };
   const say = (message: string) => killed.stdin.write(`${JSON.stringify({ type: "prompt", message })}\n`);
   say("hello");
-  await until("answer", () => requests()[0]);
+  await until("answer", () => asked(0));
   const file = await until("session file", () => sessionFiles().find((path) => !path.includes("pi-token-budget/")));
   say("/task Think for a long time");
-  await until("request of the task", () => requests()[1]);
+  await until("request of the task", () => asked(1));
   killed.kill("SIGKILL");
   await ended;
   expect(recordIn(file)?.task).toMatchObject({ status: "processing", error: null });
