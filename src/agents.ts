@@ -1,6 +1,6 @@
 // One session among the agents of its root task: whose notes and history it may read and write, and its own journal,
 // from which the others read. Every path between agents goes through `canRead` and `assertFlow` here.
-import { OwnerCategories } from "./category/owners.ts";
+import type { OwnerCategories } from "./category/owners.ts";
 import { messageOf, TokenBudgetError } from "./errors.ts";
 import { JournalReader } from "./history/journal-reader.ts";
 import { JournalWriter } from "./history/journal-writer.ts";
@@ -24,6 +24,8 @@ const TASK_LINE_CODE_POINTS = 100;
 
 export interface AgentAccessParts {
   readonly task: SessionTask;
+  /** What the other agents' content is. */
+  readonly owners: OwnerCategories;
   readonly ownNotes: NotesStore;
   /** The live branch, brought up to the log. */
   readonly ownHistory: () => ItemSource;
@@ -46,7 +48,6 @@ export interface NotesTarget {
 export class AgentAccess {
   readonly #parts: AgentAccessParts;
   readonly #journal: JournalWriter;
-  readonly #owners = new OwnerCategories();
   readonly #reported = new Set<string>();
   /** Most recently used last. */
   readonly #readers = new Map<string, JournalReader>();
@@ -85,12 +86,23 @@ export class AgentAccess {
     }
     const other = task.agentNamed(address);
     const own = category();
-    const content = this.#owners.of(other);
+    const content = this.contentOf(other);
     // Of content that two categories claim, nobody can be told that it may come here.
     if (content === undefined) throw restricted(address);
     assertFlow(own, content);
     await task.join();
     return { notes: this.#notesOf(other), readable: canRead(own, content) };
+  }
+
+  /** What an agent's content is; undefined when nobody can say it, and then nobody may read it. */
+  contentOf(agent: TaskAgent): Category | undefined {
+    const { owners, category } = this.#parts;
+    if (agent.address !== this.agent) return owners.of(agent);
+    try {
+      return category();
+    } catch {
+      return undefined;
+    }
   }
 
   /** Agents by address, the own one first; those that may not be read are marked. Throws when nobody can know. */
@@ -102,11 +114,6 @@ export class AgentAccess {
     });
     const omitted = others.length - shown.length;
     return [this.agent, ...shown, ...(omitted === 0 ? [] : [`(${omitted} older agents left out)`])];
-  }
-
-  /** What an agent's content is, the stricter of registry and log; undefined when nobody can know. */
-  contentOf(agent: TaskAgent): Category | undefined {
-    return agent.address === this.agent ? this.#parts.category() : this.#owners.of(agent);
   }
 
   /** Agents below this one that have not ended, the newest first; none when the registry cannot be read. */
@@ -182,7 +189,7 @@ export class AgentAccess {
   }
 
   #mayRead(own: Category, other: TaskAgent): boolean {
-    const content = this.#owners.of(other);
+    const content = this.contentOf(other);
     return content !== undefined && canRead(own, content);
   }
 

@@ -20,8 +20,8 @@ export interface AgentInfo {
   readonly sessionId: string;
   /** Absolute path; null for a session in memory. */
   readonly sessionFile: string | null;
-  /** Null for ordinary content. */
-  readonly category: Category;
+  /** Null for ordinary content; undefined when nobody can say what it is, and then nobody may read it. */
+  readonly category: Category | undefined;
   /** ISO 8601. */
   readonly created: string;
   /** Whether a process runs it now. */

@@ -4,6 +4,7 @@ import { AgentAccess } from "./agents.ts";
 import { contentCategory } from "./category/guard.ts";
 import type { CategoryModels } from "./category/labels.ts";
 import { CategoryLog } from "./category/log.ts";
+import { OwnerCategories } from "./category/owners.ts";
 import { messageOf } from "./errors.ts";
 import { liveSource } from "./history/live.ts";
 import type { HostContext, SessionStartEvent } from "./host/api.ts";
@@ -30,6 +31,7 @@ import type { Category } from "./task/category.ts";
 import type { TaskMembership } from "./task/context.ts";
 import { type ForkSource, forkSource } from "./task/forks.ts";
 import { openTask, type SessionTask } from "./task/membership.ts";
+import type { RosterAgent } from "./task/roster.ts";
 import type { ContextToolParts } from "./tools/context.ts";
 import { NOTES_INDEX_MAX_FILES, type NotesIndex } from "./window/bootstrap.ts";
 import { type BudgetFigures, budgetFigures } from "./window/budget.ts";
@@ -44,7 +46,7 @@ export interface SessionParts {
   readonly task: SessionTask;
   /** The other agents of the root task, and the own journal. */
   readonly access: AgentAccess;
-  /** What the content is, the stricter of registry and log; throws when nobody can know. */
+  /** What this session's content is, the stricter of registry and log; throws when nobody can know. */
   category(): Category;
   /** Which models are labelled with which category. */
   readonly categories: CategoryModels;
@@ -160,7 +162,9 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
   const fork = forkOf(started, options);
   if (fork && "problem" in fork) report(fork.problem);
   const source = fork && "notesRoot" in fork ? fork : undefined;
-  const task = openTask({ identity, agentDir, membership, category: source?.category, report });
+  const owners = new OwnerCategories();
+  const contentOf = (other: RosterAgent) => owners.of(other);
+  const task = openTask({ identity, agentDir, membership, category: source?.category, contentOf, report });
   const { agent } = task;
   const loaded = loadSettings(settingsFiles(agentDir, started.cwd, projectSettingsCount(started)), env);
   const settings = () => loaded.forModel(ctx.model && `${ctx.model.provider}/${ctx.model.id}`);
@@ -210,6 +214,7 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
   const category = () => contentCategory(task, categoryLog);
   const access = new AgentAccess({
     task,
+    owners,
     ownNotes: notes,
     ownHistory: () => {
       // Brings the index up to the log before anything is read from it.

@@ -14,15 +14,15 @@ import { newId } from "./names.ts";
 import type { DispatchParent } from "./parent.ts";
 import { dailyQuota, type Quota, usageOfDay } from "./quota.ts";
 import { PROGRESS_QUEUED, type TaskRecord, type TaskRow, titleOf } from "./record.ts";
-import { checkedRequest, choiceFor, chosenModel, type DispatchRequest } from "./request.ts";
+import { categoryAgain, checkedRequest, choiceFor, chosenModel, type DispatchRequest } from "./request.ts";
 import type { RunEvent } from "./run-log.ts";
 import { TaskRun } from "./run-task.ts";
 import type { Runner } from "./runner.ts";
 import type { TaskSettings } from "./settings.ts";
 import { Slots } from "./slots.ts";
 import { RecordStore } from "./store.ts";
-import { frozenReferences, readableReferences, readableTranscript, registeredCategories } from "./told.ts";
-import { mayView, type RestrictedTask, type TaskView, taskView, type Viewer } from "./view.ts";
+import { contentsOf, frozenReferences, readableReferences, readableTranscript } from "./told.ts";
+import { mayView, type RestrictedTask, type TaskView, taskView } from "./view.ts";
 
 export interface DispatcherParts {
   readonly parent: DispatchParent;
@@ -127,15 +127,10 @@ export class TaskDispatcher {
   /** Newest first; those that the viewer may not read in neutral form. */
   async list({ viewer }: LookOptions = {}): Promise<readonly (TaskView | RestrictedTask)[]> {
     await this.#recovered;
-    const as = this.#viewer(viewer);
+    const may = this.#viewing(viewer);
     const { records, problems } = this.#store.list();
     for (const problem of problems) this.#report(problem);
-    // A person sees all of them, whatever the registry says or cannot say.
-    const registered = as.type === "person" ? undefined : registeredCategories(this.#parts.parent);
-    return records.map((record) => {
-      if (mayView(as, record, registered?.get(record.task.agent))) return taskView(record);
-      return { agent: record.task.agent, restricted: true };
-    });
+    return records.map((record) => (may(record) ? taskView(record) : { agent: record.task.agent, restricted: true }));
   }
 
   async get(taskId: string, { viewer }: LookOptions = {}): Promise<TaskView> {
@@ -178,12 +173,14 @@ export class TaskDispatcher {
         `Task ${taskId} ran on ${shownValue(old.runner)}, which this dispatcher does not have.`,
       );
     const pinned = old.modelPinned ? (old.model ?? undefined) : undefined;
-    // It keeps its own choice, but for a category that a person gave its agent meanwhile.
-    const registered = this.#registered(known) ?? null;
-    const { own: categoryOwn, category } =
-      old.category === null && registered !== null
-        ? choiceFor(registered, parent.category(), runner)
-        : { own: old.categoryOwn, category: old.category };
+    const contents = contentsOf(parent);
+    const declared = categoryAgain(old, contents(old.parent), runner);
+    // A category that a person gave its agent meanwhile counts; what nobody can name has been refused above.
+    const given = contents(old.agent) ?? null;
+    const { category, own: categoryOwn } =
+      declared === null && given !== null
+        ? choiceFor(given, parent.category(), runner)
+        : { category: declared, own: old.categoryOwn };
     const model = await chosenModel(parent, runner, { category, pinned });
     await this.#assertQuota();
     const record = await this.#store.restart(taskId, (task) => ({
@@ -277,19 +274,18 @@ export class TaskDispatcher {
     this.#parts.report?.(problem);
   }
 
-  #viewer(viewer: "person" | undefined): Viewer {
-    return viewer === "person" ? { type: "person" } : { type: "agent", category: this.category() };
-  }
-
-  /** What the registry says of a task's agent now; undefined when it does not know it. */
-  #registered({ task }: TaskRecord): Category | undefined {
-    return registeredCategories(this.#parts.parent).get(task.agent);
+  /** What a viewer may see: a person or a launcher's own code everything, an agent what its category may read. */
+  #viewing(viewer: "person" | undefined): (record: TaskRecord) => boolean {
+    if (viewer === "person") return () => true;
+    const own = this.category();
+    const contents = contentsOf(this.#parts.parent);
+    return (record) => mayView(own, record, contents(record.task.agent));
   }
 
   #readable(taskId: string, viewer: "person" | undefined): TaskRecord {
-    const as = this.#viewer(viewer);
+    const may = this.#viewing(viewer);
     const record = this.#store.read(taskId);
-    if (as.type === "person" || mayView(as, record, this.#registered(record))) return record;
+    if (may(record)) return record;
     throw new TokenBudgetError(
       "refused",
       `Task ${shownValue(taskId)} is restricted: its content is not for this agent. Do without it.`,

@@ -21,8 +21,11 @@ export interface DispatchParent {
   readonly agentName: string;
   /** Its own category; throws when the registry cannot be read. */
   category(): Category;
-  /** Every agent of the root task; throws when the registry cannot be read. */
-  agents(): readonly { readonly agentName: string; readonly category: Category }[];
+  /**
+   * Every agent of the root task, and what its content is: undefined when nobody can say it. Throws when the registry
+   * cannot be read.
+   */
+  agents(): readonly { readonly agentName: string; readonly category: Category | undefined }[];
   /** Registers the session and writes the extension of its children. */
   childExtension(): Promise<string>;
   /** Without it, content of a category is not dispatched. */

@@ -1,10 +1,10 @@
 // What is asked of a dispatch, checked before anything is stored.
 import { shownValue, TokenBudgetError } from "../errors.ts";
 import { childAddress } from "../task/addresses.ts";
-import { type Category, type CategoryChoice, taskCategoryChoice } from "../task/category.ts";
+import { type Category, type CategoryChoice, canRead, taskCategoryChoice } from "../task/category.ts";
 import { type Attachment, checkedAttachments } from "./attachments.ts";
 import type { DispatchParent } from "./parent.ts";
-import type { NewFile } from "./record.ts";
+import type { NewFile, TaskRow } from "./record.ts";
 import { parseContext, parseGoal } from "./record.ts";
 import type { Runner } from "./runner.ts";
 import { checkedCwd } from "./workspace.ts";
@@ -108,6 +108,22 @@ export function choiceFor(declared: Category | undefined, owner: Category, runne
   throw new TokenBudgetError(
     "refused",
     `A task of category ${choice.category} does not run on the runner ${runner.name}: it chooses its own model, outside the router. Nothing was stored. Use the runner session, or leave category out for an ordinary task (null).`,
+  );
+}
+
+/** What the content of a task's next run is: as it was declared; what nobody declared is what its parent's is now. */
+export function categoryAgain(task: TaskRow, owner: Category | undefined, runner: Runner): Category {
+  const { id, parent, category: old, categoryOwn } = task;
+  if (owner === undefined)
+    throw new TokenBudgetError(
+      "refused",
+      `Task ${id} is not run again: it is not known which category the content of ${parent} is of. Say what it is with /category there.`,
+    );
+  const { category } = choiceFor(categoryOwn ? old : undefined, owner, runner);
+  if (canRead(category, old)) return category;
+  throw new TokenBudgetError(
+    "refused",
+    `Task ${id} is of category ${old}, and ${parent} is not any more, so that it would run as an ordinary one. Give ${parent} that category again, or dispatch a new task.`,
   );
 }
 

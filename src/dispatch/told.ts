@@ -23,9 +23,14 @@ async function historyOf({ context }: DispatchParent, agent: string): Promise<It
   }
 }
 
-/** What the registry says of each agent; it is read once, whatever is asked of it. */
-export function registeredCategories(parent: DispatchParent): ReadonlyMap<string, Category> {
-  return new Map(parent.agents().map(({ agentName, category }) => [agentName, category]));
+/** What agents' content is, by their addresses: undefined when nobody can say it; one that never registered has none. */
+export function contentsOf(parent: DispatchParent): (address: string) => Category | undefined {
+  const contents = new Map(parent.agents().map(({ agentName, category }) => [agentName, category]));
+  return (address) => (contents.has(address) ? contents.get(address) : null);
+}
+
+function mayRead(viewer: Category, content: Category | undefined): boolean {
+  return content !== undefined && canRead(viewer, content);
 }
 
 /** The dispatching agent's latest human messages, frozen by their ids and not by their text. */
@@ -39,7 +44,7 @@ export function readableReferences(
   { category, references }: TaskRow,
 ): TaskRow["references"] | undefined {
   try {
-    return canRead(category, registeredCategories(parent).get(references.agent) ?? null) ? references : undefined;
+    return mayRead(category, contentsOf(parent)(references.agent)) ? references : undefined;
   } catch {
     // A registry that cannot be read refuses cross-agent reads.
     return undefined;
@@ -54,12 +59,11 @@ export async function readableTranscript(
   { taskHistoryChars: totalChars, taskHistoryTurnChars: turnChars }: TaskSettings,
 ): Promise<Transcript> {
   try {
-    const registered = registeredCategories(parent);
-    const owner = registered.get(ROOT_ADDRESS) ?? null;
-    const root = canRead(category, owner) ? await historyOf(parent, ROOT_ADDRESS) : undefined;
-    const viewer = { type: "agent", category } as const;
-    const readable = records.filter((record) => mayView(viewer, record, registered.get(record.task.agent)));
-    return transcriptOf({ viewer: category, owner, root, records: readable }, { totalChars, turnChars });
+    const contents = contentsOf(parent);
+    const owner = contents(ROOT_ADDRESS);
+    const root = mayRead(category, owner) ? await historyOf(parent, ROOT_ADDRESS) : undefined;
+    const readable = records.filter((record) => mayView(category, record, contents(record.task.agent)));
+    return transcriptOf({ viewer: category, owner: owner ?? null, root, records: readable }, { totalChars, turnChars });
   } catch {
     return NO_TRANSCRIPT;
   }

@@ -78,11 +78,10 @@ export function taskView({ task, files, usage }: TaskRecord): TaskView {
   };
 }
 
-/** Who looks: a person or a launcher's own code sees everything, an agent what its category may read. */
-export type Viewer = { readonly type: "person" } | { readonly type: "agent"; readonly category: Category };
-
-/** The record and the registry may disagree after a change by hand: the stricter one counts. */
-export function mayView(viewer: Viewer, { task }: TaskRecord, registered: Category | undefined): boolean {
-  if (viewer.type === "person") return true;
-  return canRead(viewer.category, task.category) && canRead(viewer.category, registered ?? null);
+/**
+ * Whether an agent may read a record. It and what its agent's content is now may disagree after a change by hand: the
+ * stricter one counts, and of content that nobody can name, nothing is shown.
+ */
+export function mayView(viewer: Category, { task }: TaskRecord, now: Category | undefined): boolean {
+  return now !== undefined && canRead(viewer, task.category) && canRead(viewer, now);
 }

@@ -12,7 +12,15 @@ import { automaticName, hashedId, homeStorage, sessionKey } from "./layout.ts";
 import type { Location } from "./location.ts";
 import { type Found, Locators } from "./locator.ts";
 import { Registry } from "./registry.ts";
-import { agentAt, agentOf, type Registration, type Roster, type RosterAgent, withSession } from "./roster.ts";
+import {
+  agentAt,
+  agentOf,
+  type Registration,
+  type Roster,
+  type RosterAgent,
+  withParentContent,
+  withSession,
+} from "./roster.ts";
 
 export interface OpenTaskOptions {
   readonly identity: SessionIdentity;
@@ -21,6 +29,8 @@ export interface OpenTaskOptions {
   readonly membership?: TaskMembership | undefined;
   /** The category that a new root starts with: a fork has its source's. */
   readonly category?: Category | undefined;
+  /** What an agent's content is by its entry and its own log; undefined when nobody can say. Default: its entry. */
+  readonly contentOf?: ((agent: RosterAgent) => Category | undefined) | undefined;
   /** Told of each problem once; the session goes on. */
   readonly report?: ((problem: string) => void) | undefined;
   readonly disk?: DiskCalls | undefined;
@@ -218,7 +228,7 @@ export class SessionTask {
       return undefined;
     }
     try {
-      withSession(roster, this.#registration, this.registry);
+      this.#with(roster);
       return undefined;
     } catch (error) {
       const { parent, declared } = this.#seat;
@@ -229,7 +239,7 @@ export class SessionTask {
   }
 
   async #join(): Promise<void> {
-    const agent = await this.registry.register(this.#registration);
+    const agent = await this.registry.register(this.#registration, (roster) => this.#withParent(roster));
     if (agent.address !== this.agent) {
       const message = `This session became the agent ${agent.address} in another process. Start it again.`;
       throw new TokenBudgetError("name_collision", message);
@@ -252,7 +262,16 @@ export class SessionTask {
 
   /** The registry's agents as they are with this session in it. */
   #roster(): Roster {
-    return withSession(this.registry.read(), this.#registration, this.registry);
+    return this.#with(this.registry.read());
+  }
+
+  #with(roster: Roster): Roster {
+    return withSession(this.#withParent(roster), this.#registration, this.registry);
+  }
+
+  #withParent(roster: Roster): Roster {
+    const { contentOf } = this.#options;
+    return contentOf ? withParentContent(roster, this.#registration, this.registry, contentOf) : roster;
   }
 
   #self(roster: Roster): RosterAgent {

@@ -99,9 +99,9 @@ export class Registry implements TaskFacts {
     });
   }
 
-  /** Registers a session, or brings its own entry up to date. */
-  async register(wanted: Registration): Promise<RosterAgent> {
-    const agent = agentOf(await this.update((roster) => withSession(roster, wanted, this)), wanted);
+  /** Registers a session, or brings its own entry up to date; `ready` may bring others up to date before. */
+  async register(wanted: Registration, ready = (roster: Roster) => roster): Promise<RosterAgent> {
+    const agent = agentOf(await this.update((roster) => withSession(ready(roster), wanted, this)), wanted);
     if (agent === undefined) throw new Error("a registered session is in the registry");
     return agent;
   }

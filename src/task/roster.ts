@@ -163,6 +163,32 @@ export function withSession(roster: Roster, wanted: Registration, task: TaskFact
   return [...present, { ...rest, ...places, address, parent, category, categoryOwn: own }];
 }
 
+/**
+ * The roster with a new child's parent as that one's own log says it is: an entry that became ordinary by mistake makes
+ * no child ordinary. Throws when nobody can say what the parent's content is.
+ */
+export function withParentContent(
+  roster: Roster,
+  wanted: Registration,
+  task: TaskFacts,
+  contentOf: (agent: RosterAgent) => Category | undefined,
+): Roster {
+  const { parent, declared, created } = wanted;
+  // What is declared ordinary takes nothing from its parent, and an agent of the task has its category.
+  if (parent === null || declared === null || agentOf(roster, wanted)) return roster;
+  const known = agentAt(roster, parent);
+  // A root that is not in the registry may have been there, and have its journal.
+  const above = known ?? (parent === ROOT_ADDRESS ? silentRoot(task, created) : undefined);
+  if (above === undefined) return roster;
+  const content = contentOf(above);
+  if (content === above.category) return roster;
+  if (content !== undefined) return withLogged(known ? roster : [...roster, above], parent, content);
+  throw new TokenBudgetError(
+    "refused",
+    `It is not known which category the content of ${above.address} is of, and this session would be of the same. Say what it is with /category there, or declare this session's category as null.`,
+  );
+}
+
 /** The roster after an agent's process has left it; another process may have taken the agent over meanwhile. */
 export function withEnded(roster: Roster, address: string, pid: number): Roster {
   const agent = agentAt(roster, address);

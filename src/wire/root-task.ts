@@ -12,7 +12,6 @@ import type { SessionParts } from "../session.ts";
 import { SubagentsAdapter } from "../subagents/adapter.ts";
 import { writeTaskEntry } from "../subagents/child-entry.ts";
 import { missingToolsNotice } from "../subagents/diagnostics.ts";
-import type { SessionTask } from "../task/membership.ts";
 import type { CurrentSession, Wiring } from "./current.ts";
 
 /** Other programs find the root task from session_start to session_shutdown. */
@@ -48,9 +47,19 @@ export function wireJournal(host: Host, session: CurrentSession): void {
   host.on("session_compact", sync);
 }
 
+/** Brings a session's entry in the registry up to its log: children may inherit from there. */
+async function raised({ task, access }: SessionParts): Promise<void> {
+  const registered = task.agentNamed(task.agent);
+  const content = access.contentOf(registered);
+  if (content !== undefined && content !== registered.category) await task.registry.raiseCategory(task.agent, content);
+}
+
 /** A task that children are told of is registered. */
-async function childExtension(task: SessionTask): Promise<string> {
+async function childExtension(parts: SessionParts): Promise<string> {
+  const { task } = parts;
   await task.join();
+  // What cannot be written is met again by the child when it registers, and then it takes nothing for ordinary.
+  await raised(parts).catch(() => undefined);
   return writeTaskEntry(task);
 }
 
@@ -68,10 +77,8 @@ function routed(
 }
 
 /** A session's place in its root task, as other programs get it. */
-export function launcherTask(
-  { task, sessionId, context, settings, category, categories, access }: SessionParts,
-  { runningOn }: Pick<Wiring, "runningOn">,
-): TokenBudgetTask {
+export function launcherTask(parts: SessionParts, { runningOn }: Pick<Wiring, "runningOn">): TokenBudgetTask {
+  const { task, access, sessionId, context, settings, categories } = parts;
   return Object.freeze({
     context: Object.freeze({ ...task.context }),
     agentName: task.agent,
@@ -83,19 +90,12 @@ export function launcherTask(
         parentAgentName: agent.parent,
         sessionId: agent.sessionId,
         sessionFile: agent.sessionFile,
-        // Of two labels that contradict each other, either is none that ordinary agents may read.
-        category: access.contentOf(agent) ?? agent.category,
+        category: access.contentOf(agent),
         created: agent.created,
         running: agent.running,
       })),
-    category,
-    childExtension: async () => {
-      // Children are registered below what this session really is, whatever the registry said of it.
-      await task.join();
-      const content = category();
-      if (task.category() !== content) await task.registry.raiseCategory(task.agent, content);
-      return childExtension(task);
-    },
+    category: () => parts.category(),
+    childExtension: () => childExtension(parts),
     model: () => {
       const { model } = context();
       return model && `${model.provider}/${model.id}`;
@@ -114,14 +114,15 @@ export function wireChildren(host: Host, session: CurrentSession, { env, moduleP
   host.on("session_start", (_event, ctx) => {
     adapter?.close();
     adapter = undefined;
-    const { task, agent, sessionId } = session.of(ctx);
+    const parts = session.of(ctx);
+    const { task, agent, sessionId } = parts;
     if (task.parent !== null) {
       const notice = missingToolsNotice(agent, host.activeTools());
       if (notice !== undefined) notify(ctx, notice, "warning");
       return undefined;
     }
     adapter = new SubagentsAdapter();
-    const writeEntry = () => childExtension(task);
+    const writeEntry = () => childExtension(parts);
     registering = adapter.start({ tools: host.allTools(), modulePath, env, sessionId, writeEntry }).then((result) => {
       surroundings.adapter = result;
       if (result.type === "unavailable") notify(ctx, result.diagnostic, "warning");

@@ -80,6 +80,39 @@ describe("in a conversation of category s", () => {
   });
 });
 
+describe("a registry whose entry of the parent became ordinary by mistake", () => {
+  /** A child that joins when the parent's entry says null, and its own log says something. */
+  async function joined(said: Category | undefined, declared: Category | undefined) {
+    const { root, place } = await conversation(null);
+    const membership = memberOf(root, declared === undefined ? {} : { category: declared });
+    const options = { membership, contentOf: () => said };
+    const { task, problems } = place.open(inMemory("child"), options);
+    await task.join();
+    return { root, task, problems };
+  }
+
+  test("gives an undeclared child what the parent's log says, and gets it back itself", async () => {
+    const { root, task } = await joined("s", undefined);
+    expect(root.agentNamed(task.agent)).toMatchObject({ category: "s", categoryOwn: false, parent: "/root" });
+    expect(root.category()).toBe("s");
+  });
+
+  test("takes a child that declares what the log says, and leaves an ordinary one ordinary", async () => {
+    const declared = await joined("s", "s");
+    expect(declared.root.agentNamed(declared.task.agent)).toMatchObject({ category: "s", categoryOwn: true });
+    const ordinary = await joined("s", null);
+    expect(ordinary.root.agentNamed(ordinary.task.agent)).toMatchObject({ category: null, categoryOwn: true });
+    expect(ordinary.root.category()).toBe(null);
+  });
+
+  test("takes no undeclared child when nobody can say what the parent's content is", async () => {
+    const { root, task, problems } = await joined(undefined, undefined);
+    expect(task.context.runId).not.toBe(root.context.runId);
+    expect(problems.join()).toMatch(/not known which category the content of \/root is of/);
+    expect(root.agents()).toHaveLength(1);
+  });
+});
+
 test("5: an ordinary conversation may declare nothing", async () => {
   const { open } = await conversation(null);
   await expect(open("s")).rejects.toThrow(/ordinary: leave category out/);

@@ -32,7 +32,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 4,
     arbitrary: fc.record({
-      do: fc.constant("dispatch" as const),
+      do: fc.constantFrom("dispatch" as const, "dispatch" as const, "start" as const),
       by: agent,
       declared: fc.constantFrom(undefined, null, "s", "t"),
     }),

@@ -22,6 +22,7 @@ import {
   type RosterAgent,
   withCategory,
   withLogged,
+  withParentContent,
   withSession,
 } from "../../src/task/roster.ts";
 
@@ -43,7 +44,7 @@ export const TASK: TaskFacts = {
 export const BROKEN = "{";
 
 export type Step =
-  | { readonly do: "dispatch"; readonly by: number; readonly declared: Category | undefined }
+  | { readonly do: "dispatch" | "start"; readonly by: number; readonly declared: Category | undefined }
   | { readonly do: "work" | "send"; readonly by: number }
   | { readonly do: "read" | "write"; readonly by: number; readonly other: number }
   | { readonly do: "decide"; readonly by: number; readonly category: Category }
@@ -123,6 +124,8 @@ export class World {
     switch (step.do) {
       case "dispatch":
         return this.#dispatch(this.#agent(step.by), step.declared);
+      case "start":
+        return this.#start(this.#agent(step.by), step.declared);
       case "work":
         return this.#work(this.#agent(step.by));
       case "send":
@@ -228,6 +231,17 @@ export class World {
     const inherited = await this.#agreed(address);
     expect(inherited).toBe(category);
     if (!own || category !== null) this.#take(address, this.#content.get(parent) ?? []);
+  }
+
+  /** A launcher's child, started while the parent does nothing; without a declaration it is told what the parent holds. */
+  async #start(parent: string, declared: Category | undefined): Promise<void> {
+    const address = `${parent}/t${this.#addresses.length}`;
+    const wanted = this.#registration(address, parent, declared);
+    const contentOf = (agent: RosterAgent) => ownerCategory(agent, this.#log(agent.address));
+    await this.#file.change((roster) => withSession(withParentContent(roster, wanted, TASK, contentOf), wanted, TASK));
+    this.#addresses.push(address);
+    await this.#agreed(address);
+    if (declared !== null) this.#take(address, this.#content.get(parent) ?? []);
   }
 
   async #read(viewer: string, owner: string): Promise<void> {

@@ -12,6 +12,8 @@ import {
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
+import { pdf, workbook } from "../../fixtures/files/documents.ts";
+import { checkedAttachments } from "../../src/dispatch/attachments.ts";
 import type { TaskView } from "../../src/dispatch/view.ts";
 import { answering, bench, runnerOf, scriptRunner } from "./dispatchers.ts";
 
@@ -237,7 +239,16 @@ describe("bad input leaves nothing behind", () => {
     const large = file("large.bin", "");
     truncateSync(large, 100_000_001);
     await refused(large, /100,000,001 bytes, and an attachment may have 100,000,000/);
+    symlinkSync(place.base, join(place.base, "up"));
+    await refused(join(place.base, "up"), /symbolic link/);
+    symlinkSync("/no/such/file", join(place.base, "dangling"));
+    await refused("dangling", /symbolic link/);
+    await expect(dispatcher.dispatch({ goal: "x", attachments: Array(51).fill("good.txt") })).rejects.toThrow(
+      /attachments has 51 entries; a task may have 50/,
+    );
     nothing(records);
+    truncateSync(large, 100_000_000);
+    expect(checkedAttachments([large], place.base)).toEqual([{ source: large, filename: "large.bin", role: "input" }]);
   });
 
   it("also when storing fails halfway, and then nothing of the bytes stays", async () => {
@@ -279,7 +290,7 @@ describe("attachments", () => {
     expect(await text(original.stream)).toBe("a");
   });
 
-  it("that are damaged are noted, and the task runs", async () => {
+  it("that are damaged or encrypted are noted, and the task runs", async () => {
     let told = "";
     const { dispatcher, file } = bench([
       runnerOf(({ prompt, onEvent }) => {
@@ -288,14 +299,27 @@ describe("attachments", () => {
       }),
     ]);
     const task = await (
-      await dispatcher.dispatch({ goal: "g", attachments: [file("bad.xlsx", "PK no"), file("e.txt", "")] })
+      await dispatcher.dispatch({
+        goal: "g",
+        attachments: [
+          file("bad.xlsx", "PK no"),
+          file("e.txt", ""),
+          file("locked.xlsx", await workbook([{ name: "S", cells: [{ at: "A1", value: 1 }] }], "secret")),
+          file("locked.pdf", await pdf(["words"], "secret")),
+          file("bad.docx", "no"),
+        ],
+      })
     ).result;
     expect(task.status).toBe("completed");
     expect(told).toMatch(
       /1\. bad\.xlsx \(spreadsheet, 5 bytes\) at attachments\/[0-9a-f]{8}\/01-bad\.xlsx; no text: .*damaged/,
     );
     expect(told).toMatch(/2\. e\.txt .* no text: the file is empty/);
-    expect(told).toContain("Spreadsheets: bad.xlsx.");
+    expect(told).toMatch(/3\. locked\.xlsx .* no text: .*password/);
+    expect(told).toMatch(/4\. locked\.pdf .* no text: .*password/);
+    expect(told).toMatch(/5\. bad\.docx .* no text: /);
+    expect(told).toContain("Spreadsheets: bad.xlsx, locked.xlsx.");
+    expect(task.files).toHaveLength(5);
   });
 });
 
@@ -424,6 +448,16 @@ describe("a CLI runner", () => {
     await handle.cancel();
     expect(Date.now() - before).toBeLessThan(2_000);
     expect(await handle.result).toMatchObject({ status: "cancelled" });
+    expect(readdirSync(join(records, "..", "work"))).toEqual([]);
+  });
+
+  it("that hangs without a word is stopped by a bound, and nothing is left", async () => {
+    const { dispatcher, records } = bench(
+      [scriptRunner("process.on('SIGTERM', () => {}); setInterval(() => {}, 1_000);")],
+      { limits: { silenceLimitMs: 300, stopLimitMs: 5_000 } },
+    );
+    const task = await (await dispatcher.dispatch({ goal: "g" })).result;
+    expect(task).toMatchObject({ status: "failed", error: expect.stringContaining("nothing was heard"), outputs: [] });
     expect(readdirSync(join(records, "..", "work"))).toEqual([]);
   });
 

@@ -5,8 +5,17 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { dailyQuota } from "../../src/dispatch/quota.ts";
 import { RecordStore } from "../../src/dispatch/store.ts";
+import { Registry } from "../../src/task/registry.ts";
+import type { Registration } from "../../src/task/roster.ts";
 import { inMemory, newPlace } from "../task/tasks.ts";
-import { answering, bench, runnerOf } from "./dispatchers.ts";
+import { answering, type Bench, bench, runnerOf } from "./dispatchers.ts";
+
+/** A child as it registers itself. */
+const childNamed = (address: string): Registration => ({
+  ...{ address, named: true, parent: "/root", declared: null, sessionId: "c", sessionKey: "c", sessionFile: null },
+  created: "2025-01-02T03:04:05.678Z",
+  state: { type: "ended" },
+});
 
 describe("a record of a process that was killed", () => {
   it("becomes failed: interrupted at the next start, keeps its originals, and can be run again", async () => {
@@ -165,6 +174,25 @@ describe("categories", () => {
     expect((await (await dispatcher.rerun(inherited.id)).result).category).toBe("s");
   });
 
+  it("that the session does not have any more are not run again as ordinary ones, and new ones are taken over", async () => {
+    const { dispatcher, task } = await setUp();
+    const inherited = await (await dispatcher.dispatch({ goal: "g" })).result;
+    const own = await (await dispatcher.dispatch({ goal: "g", category: "s" })).result;
+    await task.registry.setCategory("/root", null);
+    const before = task.agents().length;
+    await expect(dispatcher.rerun(inherited.id, { viewer: "person" })).rejects.toThrow(
+      /of category s, and \/root is not any more/,
+    );
+    await expect(dispatcher.rerun(own.id, { viewer: "person" })).rejects.toThrow(/not this agent's/);
+    expect(await dispatcher.get(own.id, { viewer: "person" })).toEqual(own);
+    expect(task.agents()).toHaveLength(before);
+    const quoting = await (await dispatcher.dispatch({ goal: "g" })).result;
+    expect(quoting.category).toBeNull();
+    await task.registry.setCategory("/root", "s");
+    const again = await (await dispatcher.rerun(quoting.id)).result;
+    expect(again).toMatchObject({ status: "completed", category: "s", model: "p/labelled" });
+  });
+
   it("hide records from those who may not read them, in neutral form, and a person sees all", async () => {
     const { dispatcher, task } = await setUp();
     const secret = await (await dispatcher.dispatch({ goal: "secret", category: "s" })).result;
@@ -201,6 +229,35 @@ describe("categories", () => {
     expect(told.get(own.id)).toMatch(/the old words[\s\S]*the old result/);
     const again = await (await dispatcher.rerun(old.id)).result;
     expect(again).toMatchObject({ category: "s", model: "p/labelled", status: "completed" });
+  });
+
+  it("that nobody can say of an agent hide its record and all that was said", async () => {
+    const told: string[] = [];
+    const unknown = new Set<string>();
+    const runner = runnerOf(({ prompt, onEvent }) => {
+      told.push(prompt);
+      onEvent({ type: "answer", text: "the result" });
+    });
+    const all: Bench = bench([runner], {
+      parent: {
+        agents: () =>
+          all.task.agents().map(({ address, category }) => ({
+            agentName: address,
+            category: unknown.has(address) ? undefined : category,
+          })),
+      },
+    });
+    await all.task.join();
+    const first = await (await all.dispatcher.dispatch({ goal: "the first", category: null })).result;
+    await new Registry({ context: all.task.context }).register(childNamed(first.agent));
+    unknown.add(first.agent);
+    await (await all.dispatcher.dispatch({ goal: "the second", category: null })).result;
+    expect(told[1]).not.toContain("the first");
+    expect(await all.dispatcher.list()).toContainEqual({ agent: first.agent, restricted: true });
+    await expect(all.dispatcher.get(first.id)).rejects.toThrow(/restricted/);
+    unknown.clear();
+    await (await all.dispatcher.dispatch({ goal: "the third", category: null })).result;
+    expect(told[2]).toContain("the first");
   });
 
   it("without a router are not dispatched at all", async () => {
