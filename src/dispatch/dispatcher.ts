@@ -14,7 +14,7 @@ import { newId } from "./names.ts";
 import type { DispatchParent } from "./parent.ts";
 import { dailyQuota, type Quota, usageOfDay } from "./quota.ts";
 import { PROGRESS_QUEUED, type TaskRecord, type TaskRow, titleOf } from "./record.ts";
-import { categoryAgain, checkedRequest, choiceFor, chosenModel, type DispatchRequest } from "./request.ts";
+import { categoryAgain, checkedRequest, chosenModel, type DispatchRequest } from "./request.ts";
 import type { RunEvent } from "./run-log.ts";
 import { TaskRun } from "./run-task.ts";
 import type { Runner } from "./runner.ts";
@@ -164,8 +164,7 @@ export class TaskDispatcher {
   ): Promise<TaskHandle> {
     await this.#ready();
     const { parent } = this.#parts;
-    const known = this.#readable(taskId, viewer);
-    const { task: old } = known;
+    const { task: old } = this.#readable(taskId, viewer);
     const runner = this.#runners.get(old.runner);
     if (runner === undefined)
       throw new TokenBudgetError(
@@ -173,14 +172,7 @@ export class TaskDispatcher {
         `Task ${taskId} ran on ${shownValue(old.runner)}, which this dispatcher does not have.`,
       );
     const pinned = old.modelPinned ? (old.model ?? undefined) : undefined;
-    const contents = contentsOf(parent);
-    const declared = categoryAgain(old, contents(old.parent), runner);
-    // A category that a person gave its agent meanwhile counts; what nobody can name has been refused above.
-    const given = contents(old.agent) ?? null;
-    const { category, own: categoryOwn } =
-      declared === null && given !== null
-        ? choiceFor(given, parent.category(), runner)
-        : { category: declared, own: old.categoryOwn };
+    const { own: categoryOwn, category } = categoryAgain(old, contentsOf(parent), runner);
     const model = await chosenModel(parent, runner, { category, pinned });
     await this.#assertQuota();
     const record = await this.#store.restart(taskId, (task) => ({

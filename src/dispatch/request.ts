@@ -111,16 +111,24 @@ export function choiceFor(declared: Category | undefined, owner: Category, runne
   );
 }
 
-/** What the content of a task's next run is: as it was declared; what nobody declared is what its parent's is now. */
-export function categoryAgain(task: TaskRow, owner: Category | undefined, runner: Runner): Category {
-  const { id, parent, category: old, categoryOwn } = task;
+/**
+ * What the content of a task's next run is: as it was declared, but for a category that a person gave its agent since;
+ * what nobody declared is what its parent's is now. `contents` says what agents' content is.
+ */
+export function categoryAgain(
+  { id, agent, parent, category: old, categoryOwn }: TaskRow,
+  contents: (address: string) => Category | undefined,
+  runner: Runner,
+): CategoryChoice {
+  const owner = contents(parent);
   if (owner === undefined)
     throw new TokenBudgetError(
       "refused",
       `Task ${id} is not run again: it is not known which category the content of ${parent} is of. Say what it is with /category there.`,
     );
-  const { category } = choiceFor(categoryOwn ? old : undefined, owner, runner);
-  if (canRead(category, old)) return category;
+  const own = old ?? contents(agent) ?? null;
+  const choice = choiceFor(categoryOwn || own !== old ? own : undefined, owner, runner);
+  if (canRead(choice.category, old)) return choice;
   throw new TokenBudgetError(
     "refused",
     `Task ${id} is of category ${old}, and ${parent} is not any more, so that it would run as an ordinary one. Give ${parent} that category again, or dispatch a new task.`,
