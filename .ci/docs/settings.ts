@@ -43,7 +43,7 @@ const VARIABLES = [
 export function settingsPage(): string {
   return `# Settings
 
-Made from the schema in \`src/settings.ts\`. All of them are optional. They stand under \`tokenBudget\` in Pi's settings.json: the one of the agent directory first, then \`.pi/settings.json\` of the project, which wins for each setting that it names.
+Made from the schema in \`src/settings.ts\`. All of them are optional. They stand under \`tokenBudget\` in Pi's settings.json: the one of the agent directory first, then \`.pi/settings.json\` of the project, which wins for each setting that it names. A value for a model wins over one for all models, wherever the two stand.
 
 ${settingsTable()}
 
@@ -64,7 +64,15 @@ Flat, or with values for some models:
 
 A model is named \`provider/model\`, \`provider/*\`, \`provider\` or \`*\`; the most exact name wins, and case does not matter. Only the settings marked "by model" may stand there.
 
-What is unknown or has a wrong value is named in one warning when the session starts, and its default is used; settings never stop Pi. A project cannot raise \`notesMaxFileBytes\`, nor label models: \`categories\` (see [categories](categories.md)) only counts in the agent directory.
+What is unknown or has a wrong value is named in one warning when the session starts, and its default is used; settings never stop Pi. Settings are read when a session starts.
+
+## Only in the agent directory
+
+A project cannot raise \`notesMaxFileBytes\`. \`taskQuota\`, \`taskRunnerCommand\` and \`categories\` only count in the settings.json of the agent directory: a cloned repository must not decide what is run, what is spent and where content goes. \`categories\` is no setting with a default; it stands beside the others, or beside \`defaults\` and \`models\`, and labels models ([categories](categories.md)):
+
+\`\`\`json
+{ "tokenBudget": { "categories": { "client-x": { "models": ["some-provider/some-model"] } } } }
+\`\`\`
 
 ## When the reminder and the checkpoint come
 
@@ -81,5 +89,7 @@ With \`left\` tokens of a window of \`size\` tokens left:
 These win over every settings file.
 
 ${table(VARIABLES)}
+
+The agent directory is \`PI_CODING_AGENT_DIR\`, else \`PI_AGENT_DIR\`, else \`~/.pi/agent\`.
 `;
 }
