@@ -258,11 +258,19 @@ export class Host {
   }
 }
 
-/** Shows one line to the person where there is somebody to see it, and otherwise on standard error. */
+/** Whether a terminal interface draws on this process's screen: what else is written there stays in the way. */
+function isScreenDrawn(): boolean {
+  return process.stdin.isRaw === true && process.stderr.isTTY === true;
+}
+
+/**
+ * Shows one line to the person where there is somebody to see it, and otherwise on standard error. A session without a
+ * screen in a process with one, such as the child of a task, says nothing: its parent shows what became of it.
+ */
 export function notify(ctx: HostContext, message: string, type: "info" | "warning" | "error"): void {
   try {
     if (hasScreen(ctx)) ctx.ui.notify(message, type);
-    else process.stderr.write(`${message}\n`);
+    else if (!isScreenDrawn()) process.stderr.write(`${message}\n`);
   } catch {
     // A context of a session that is gone: nobody is left to tell.
   }

@@ -26,7 +26,7 @@ export interface ContextFacts {
 const TRIGGERS = Object.keys(TriggerSettings.properties) as (keyof TriggerSettings)[];
 
 function shown(tokens: number | null): string {
-  return tokens === null ? "unknown" : `${tokens} tokens`;
+  return tokens === null ? "unknown" : `${grouped(tokens)} tokens`;
 }
 
 function budgetLines({ figures, contextWindow, model }: ContextFacts): string[] {

@@ -175,7 +175,7 @@ describe("the commands", () => {
     expect(lines).toEqual(
       expect.arrayContaining([
         "Window w1 of /root, ready",
-        "Used 100000 tokens, left 100000 tokens of 200,000 (50 %)",
+        "Used 100,000 tokens, left 100,000 tokens of 200,000 (50 %)",
         "Reminder with 50,000 tokens left, checkpoint with 20,480 left; made from",
         "  reminderRemainingPercent 0.25: default",
         "  reminderRemainingFloorTokens 30,000: agent settings",

@@ -279,7 +279,7 @@ describe("report 16", () => {
     expect(s.ui.notices.at(-1)?.message).toContain("Used unknown, left unknown");
     await s.prompt("more");
     await s.session.prompt("/context");
-    expect(s.ui.notices.at(-1)?.message).toContain("Used 2000 tokens, left 198000 tokens");
+    expect(s.ui.notices.at(-1)?.message).toContain("Used 2,000 tokens, left 198,000 tokens");
   });
 });
 

@@ -80,6 +80,21 @@ describe.skipIf(noTerminalReason() !== undefined)("in a terminal", () => {
     expect(cleared).not.toMatch(/^ [✓▸▹○] /m);
   });
 
+  it("a task whose child has something to say leaves the screen as Pi draws it", async () => {
+    const t = await terminal(["Done."], { settings: { tokenBudget: { wrong: 1 } } });
+    await t.say("/task Sum it up");
+    await t.until("the end of the task", (screen) => screen.includes("is completed: Sum it up."));
+    // What stands above was there before Pi drew anything.
+    const chatOf = (screen: string) => screen.slice(screen.indexOf("[Extensions]")).trimEnd();
+    const drawn = chatOf(t.screen());
+    // Another width draws everything anew.
+    t.resize(90, 40);
+    await t.until("a narrower line", (screen) => /^─{90}$/m.test(screen) && !/^─{91}/m.test(screen));
+    t.resize(100, 40);
+    const again = await t.until("the first width", (screen) => /^─{100}$/m.test(screen));
+    expect(drawn).toBe(chatOf(again));
+  });
+
   it("tool calls are short and open up; control messages and bootstraps are not shown as chat", async () => {
     const note = call("notes_write_file", { path: "checkpoint.md", text: "first line\nsecond line" });
     const t = await terminal([using(186_000, PLAN), using(187_000, note), "The next window."]);
