@@ -271,7 +271,7 @@ describe("report 16", () => {
     });
     await s.prompt("hello");
     await s.session.prompt("/context");
-    expect(s.ui.notices.at(-1)?.message).toMatch(/Used 15\d{4} tokens/);
+    expect(s.ui.notices.at(-1)?.message).toMatch(/Used 15\d,\d{3} tokens/);
     await s.session.prompt("/context new");
     await s.settled();
     await s.session.prompt("/context");
