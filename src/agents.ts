@@ -110,7 +110,7 @@ export class AgentAccess {
     const own = this.#parts.category();
     const others = this.#parts.task.agents().filter(({ address }) => address !== this.agent);
     const shown = others.slice(-LISTED_AGENTS_MAX).map((other) => {
-      return this.#mayRead(own, other) ? other.address : `${other.address} (restricted)`;
+      return this.#mayRead(own, other) ? other.address : shownRestricted(other.address);
     });
     const omitted = others.length - shown.length;
     return [this.agent, ...shown, ...(omitted === 0 ? [] : [`(${omitted} older agents left out)`])];
@@ -120,10 +120,10 @@ export class AgentAccess {
   children(): readonly RunningChild[] {
     try {
       const own = this.#parts.category();
-      return this.#running().map((child) => ({
-        address: child.address,
-        task: this.#mayRead(own, child) ? this.#taskLines.get(child.address) : undefined,
-      }));
+      return this.#running().map((child) => {
+        if (this.#mayRead(own, child)) return { address: child.address, task: this.#taskLines.get(child.address) };
+        return { address: shownRestricted(child.address), task: undefined };
+      });
     } catch {
       // Reads of others say what is wrong; a window opens all the same.
       return [];
@@ -212,6 +212,11 @@ export class AgentAccess {
     const agents = this.#parts.task.agents();
     return agents.filter(({ address, running }) => running && isBelow(address, this.agent)).reverse();
   }
+}
+
+/** An agent that may not be read, as it stands in lists. */
+function shownRestricted(address: string): string {
+  return `${address} (restricted)`;
 }
 
 function restricted(address: string): TokenBudgetError {

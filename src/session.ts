@@ -1,5 +1,6 @@
 // The parts of one session, built when it starts: its index and windows, its notes, its settings. Holds no state of
 // other sessions, and nothing that the log could say instead.
+import { setTimeout as delay } from "node:timers/promises";
 import { AgentAccess } from "./agents.ts";
 import { contentCategory } from "./category/guard.ts";
 import type { CategoryModels } from "./category/labels.ts";
@@ -85,6 +86,9 @@ export interface SessionParts {
 }
 
 const WARNINGS_MAX = 5;
+
+/** A request waits no longer than this for what its children were asked; their journals may be large. */
+const MEETING_MAX_MS = 250;
 
 /** The soft warnings about notes that have grown large; none when they cannot be listed. */
 function notesWarnings(notes: NotesStore): readonly string[] {
@@ -281,7 +285,7 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
       const { opener } = windows.branch.current;
       const isUntouched = opener === undefined || opener.type === "foreign_compaction";
       void access.sync();
-      await access.meetChildren();
+      await Promise.race([access.meetChildren(), delay(MEETING_MAX_MS, undefined, { ref: false })]);
       // Switched off, a session keeps the windows it has but gets nothing new.
       if (!enabled() && isUntouched) return withoutRequests(messages);
       const projected = await windows.request(messages, ctx.signal, (isMissing) => waitForEntry(ctx, isMissing));

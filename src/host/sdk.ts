@@ -219,9 +219,14 @@ export async function openChildSession(options: ChildSessionOptions): Promise<Ch
     watch.see(event.type);
     onEvent(event);
   });
-  await session.bindExtensions({
-    onError: ({ event, error }) => onEvent({ type: `extension_error: ${event}: ${error}` }),
-  });
+  try {
+    await session.bindExtensions({
+      onError: ({ event, error }) => onEvent({ type: `extension_error: ${event}: ${error}` }),
+    });
+  } catch (error) {
+    session.dispose();
+    throw error;
+  }
   return {
     prompt: async (text) => {
       await session.prompt(text);

@@ -102,6 +102,14 @@ export interface CommandWiring {
 
 export function wireCommands(host: Host, session: CurrentSession, { drop, redraw, surroundings }: CommandWiring): void {
   const reader = new HistoryReader();
+  // What is drawn beside an answer never takes its place.
+  const tryRedraw = (ctx: HostContext) => {
+    try {
+      redraw(ctx);
+    } catch {
+      // The next event draws it again.
+    }
+  };
   const command = (name: CommandName, { answer, complete }: Pick<CommandParts, "answer" | "complete">) => {
     const guarded: CommandParts["answer"] = async (argument, ctx) => {
       try {
@@ -109,7 +117,7 @@ export function wireCommands(host: Host, session: CurrentSession, { drop, redraw
       } catch (error) {
         return messageOf(error);
       } finally {
-        redraw(ctx);
+        tryRedraw(ctx);
       }
     };
     const show = (ctx: HostContext, text: string) => notify(ctx, text, "info");

@@ -15,7 +15,14 @@ import { launcherTask } from "./root-task.ts";
 export function wireTasks(host: Host, session: CurrentSession, wiring: Wiring): void {
   let current: Promise<TaskDispatcher> | undefined;
   const dispatcher = (ctx: HostContext): Promise<TaskDispatcher> => {
-    current ??= open(session, ctx, wiring);
+    if (current === undefined) {
+      const opening = open(session, ctx, wiring);
+      current = opening;
+      // One that could not be opened is opened anew the next time.
+      opening.catch(() => {
+        if (current === opening) current = undefined;
+      });
+    }
     return current;
   };
   const close = async () => {
