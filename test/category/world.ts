@@ -139,6 +139,8 @@ export class World {
       case "spoil":
         return this.#spoil(step.edits);
       case "break":
+        // Where only the registry knows of some content, its loss is a limit that docs/categories.md states.
+        if (this.#good === undefined && !this.#logsStand()) return;
         this.#good ??= this.#file.text();
         return this.#file.spoil(BROKEN);
       case "repair":
@@ -279,6 +281,7 @@ export class World {
   #spoil(edits: readonly Edit[]): void {
     if (this.#good !== undefined) return;
     const before = this.#file.text();
+    const canDoWithout = this.#logsStand();
     const file = JSON.parse(before) as { agents: RosterAgent[] };
     const agents = file.agents.map((agent, at) => {
       const edit = edits.find((each) => each.at % file.agents.length === at);
@@ -297,7 +300,27 @@ export class World {
         ...(categoryOwn === undefined ? {} : { categoryOwn }),
       };
     });
-    this.seen.spoiled++;
     this.#file.spoil(JSON.stringify({ ...file, agents }));
+    if (this.#isReadable() || canDoWithout) this.seen.spoiled++;
+    else this.#file.spoil(before);
+  }
+
+  #isReadable(): boolean {
+    try {
+      this.#file.read();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Whether each agent with content of a category has a log that says so: the layer that stands when the registry falls. */
+  #logsStand(): boolean {
+    return this.#addresses.every((address) => {
+      const log = this.#log(address);
+      const registered = this.#registered(address);
+      const counts = log.type === "said" && !(registered.type === "said" && isOutdated(log, registered));
+      return [...(this.#content.get(address) ?? [])].every((secret) => counts && log.category === secret);
+    });
   }
 }
