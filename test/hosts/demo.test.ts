@@ -10,8 +10,11 @@ const START = join(PACKAGE_DIR, "fixtures/demo/start.mjs");
 /** A minute on two idle cores; a machine that does six other things is no failure. */
 const LIMIT_MS = 360_000;
 
+/** It takes a minute of both cores, and on this host shows nothing that it does not show on the oldest and the newest. */
+const IS_SHOWN_ELSEWHERE = currentHostName() === "0.84.4";
+
 describe("the demonstration", () => {
-  it(
+  it.skipIf(IS_SHOWN_ELSEWHERE)(
     "goes through five windows without a summary, shows agents, a category and a task, and reads every item back",
     async () => {
       const args = [START, "--host", currentHostName(), "--json"];
