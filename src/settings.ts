@@ -1,102 +1,13 @@
-// The settings: one TypeBox schema, read from Pi's settings.json of the agent directory and then of the project.
+// The settings as they count: read by the schema from Pi's settings.json of the agent directory and then of the project.
 // Whatever is wrong is named once and replaced by its default; settings never stop Pi. Pure but for the reader given.
-import { type Static, type TSchema, Type } from "@sinclair/typebox";
+import type { TSchema } from "@sinclair/typebox";
 import { type CategoryModels, readCategories } from "./category/labels.ts";
 import { messageOf, shownValue } from "./errors.ts";
 import type { SettingsFile } from "./host/settings-files.ts";
 import { DEFAULT_RETRY, type RetrySettings } from "./host/settled.ts";
+import { DEFAULT_SETTINGS, type SettingName, Settings, TriggerFields } from "./settings-schema.ts";
 
-const tokens = (description: string, value: number) => Type.Integer({ minimum: 0, default: value, description });
-
-/** The trigger fields may differ by model. */
-const TriggerFields = {
-  reminderRemainingPercent: Type.Number({
-    minimum: 0,
-    maximum: 1,
-    default: 0.25,
-    description: "Share of the window that is left when the reminder comes.",
-  }),
-  reminderRemainingFloorTokens: tokens("The reminder comes at the latest with this many tokens left.", 21_384),
-  reminderRemainingCeilingTokens: tokens("The reminder never comes with more tokens left than this.", 60_000),
-  hardRolloverUsedTokens: tokens("Used tokens at which a checkpoint is enforced; 0 is off.", 0),
-};
-
-export const TriggerSettings = Type.Object(TriggerFields);
-export type TriggerSettings = Static<typeof TriggerSettings>;
-
-export const Settings = Type.Object({
-  enabled: Type.Boolean({ default: true, description: "Whether windows are kept at all in this session." }),
-  ...TriggerFields,
-  maxToolOutputChars: Type.Integer({
-    minimum: 1,
-    default: 12_000,
-    description: "Longest text output of a tool, in characters (code points).",
-  }),
-  notesMaxFileBytes: Type.Integer({
-    minimum: 1,
-    default: 1_000_000,
-    description: "Largest note file, in UTF-8 bytes. A project may lower it, only the agent directory may raise it.",
-  }),
-  forkCopiesNotes: Type.Boolean({
-    default: true,
-    description: "Whether a forked session starts with a copy of the notes of the agent it was forked from.",
-  }),
-  historyItemPreviewChars: Type.Integer({
-    minimum: 1,
-    default: 400,
-    description: "Length of an item's preview in lists and searches, in characters.",
-  }),
-  maxConcurrentTasks: Type.Integer({
-    minimum: 1,
-    maximum: 64,
-    default: 4,
-    description: "Dispatched tasks that run at once; further ones wait.",
-  }),
-  taskHistoryChars: Type.Integer({
-    minimum: 0,
-    default: 80_000,
-    description: "Characters of earlier turns that a dispatched task is told.",
-  }),
-  taskHistoryTurnChars: Type.Integer({
-    minimum: 1,
-    default: 6_000,
-    description: "Characters of one of those turns.",
-  }),
-  taskExtractChars: Type.Integer({
-    minimum: 1,
-    default: 30_000,
-    description: "Characters of the text that is put beside an attachment.",
-  }),
-  taskQuota: Type.Union(
-    [
-      Type.Null(),
-      Type.Object(
-        {
-          tokens: Type.Optional(Type.Integer({ minimum: 1 })),
-          amount: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
-        },
-        { additionalProperties: false },
-      ),
-    ],
-    {
-      default: null,
-      description:
-        "What dispatched tasks may use in a day (UTC): `{ tokens }`, `{ amount }` or both; null is no limit. Agent directory only.",
-    },
-  ),
-  taskRunnerCommand: Type.Array(Type.String({ minLength: 1 }), {
-    default: [],
-    description:
-      "Program and first arguments of the `cli` runner; empty is the Pi that runs the session. Agent directory only.",
-  }),
-});
-export type Settings = Static<typeof Settings>;
-
-export type SettingName = keyof Settings;
-
-export const DEFAULT_SETTINGS: Settings = Object.fromEntries(
-  Object.entries(Settings.properties).map(([name, schema]) => [name, schema.default]),
-) as Settings;
+export { DEFAULT_SETTINGS, type SettingName, Settings, TriggerSettings } from "./settings-schema.ts";
 
 export interface LoadedSettings {
   /** Settings for a model, `provider/id`; undefined for no model. */

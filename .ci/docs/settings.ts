@@ -1,4 +1,4 @@
-// docs/settings.md and the README's table of settings, made from the schema in src/settings.ts.
+// docs/settings.md and the README's table of settings, made from the schema in src/settings-schema.ts.
 
 import { DEFAULT_SETTINGS, Settings, TriggerSettings } from "../../src/settings.ts";
 import { table } from "./table.ts";
@@ -43,7 +43,7 @@ const VARIABLES = [
 export function settingsPage(): string {
   return `# Settings
 
-Made from the schema in \`src/settings.ts\`. All of them are optional. They stand under \`tokenBudget\` in Pi's settings.json: the one of the agent directory first, then \`.pi/settings.json\` of the project, which wins for each setting that it names. A value for a model wins over one for all models, wherever the two stand.
+Made from the schema in \`src/settings-schema.ts\`. All of them are optional. They stand under \`tokenBudget\` in Pi's settings.json: the one of the agent directory first, then \`.pi/settings.json\` of the project, which wins for each setting that it names. A value for a model wins over one for all models, wherever the two stand.
 
 ${settingsTable()}
 

@@ -1,11 +1,9 @@
 // Children of pi-subagents in whole sessions: the package finds pi-subagents, registers the task's entry, and a child that
 // loads it is an agent of its parent's root task. Whatever is wrong there is said once, and the session goes on.
-import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { userInfo } from "node:os";
+import { cpSync, mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { createTokenBudgetExtension, getTokenBudgetTask, TOOL_NAMES, type TokenBudgetTask } from "../../api.ts";
-import { run } from "../../fixtures/pi/cli.ts";
 import { scratchFolder } from "../../fixtures/pi/environment.ts";
 import { currentHostName, PACKAGE_DIR } from "../../fixtures/pi/hosts.ts";
 import { call, type Script } from "../../fixtures/pi/scripted-model.ts";
@@ -13,11 +11,11 @@ import type { OpenOptions, PiSession, ToolOutput } from "../../fixtures/pi/sessi
 import { EXTENSION_ID } from "../../src/subagents/adapter.ts";
 import { agentOverride } from "../../src/subagents/diagnostics.ts";
 import { MODULE_VARIABLE } from "../../src/subagents/discovery.ts";
+import { INSTALL_LIMIT_MS, installSubagents, REAL_SUBAGENTS } from "./real-subagents.ts";
 import { closeAfterEach, first, pi } from "./support.ts";
 
 closeAfterEach();
 
-const MINUTES = 60_000;
 const DOUBLE = join(PACKAGE_DIR, "test/doubles/pi-subagents");
 const REGISTER = "src/api/required-child-extensions.ts";
 
@@ -326,17 +324,7 @@ describe("a child of pi-subagents that was forked from its parent", () => {
 
 // The newest one that npm has; its foreground children run on this host.
 describe.runIf(currentHostName() === "1.6.0")("the real pi-subagents 0.67.0 in a session with this package", () => {
-  const real = join(PACKAGE_DIR, ".hosts/subagents/node_modules/pi-subagents");
-
-  beforeAll(async () => {
-    const script = join(PACKAGE_DIR, "fixtures/pi/install-hosts.mjs");
-    // npm is configured in the person's own home.
-    const { homedir } = userInfo();
-    const env = { HOME: homedir, USERPROFILE: homedir };
-    const ran = await run(process.execPath, [script, "pi-subagents"], { cwd: PACKAGE_DIR, env, limitMs: 4 * MINUTES });
-    expect(ran.code, ran.stderr).toBe(0);
-    expect(existsSync(real)).toBe(true);
-  }, 5 * MINUTES);
+  beforeAll(installSubagents, INSTALL_LIMIT_MS);
 
   it("has a foreground child of the documented setting as an agent of the root task", async () => {
     const provider = "scripted-wired";
@@ -359,7 +347,7 @@ export default scriptedModel({
 `,
     );
     // The session is opened twice: its entry is only known when it is there, and settings are read when it starts.
-    const before = await parentWith({ provider, paths: [real], next: writesNote("unused") });
+    const before = await parentWith({ provider, paths: [REAL_SUBAGENTS], next: writesNote("unused") });
     await before.session.prompt("Begin.");
     const entry = await before.task().childExtension();
     const { sessionFile = "" } = before.session.session;
@@ -374,7 +362,7 @@ export default scriptedModel({
     const override = { tools, subagentOnlyExtensions: [...subagentOnlyExtensions, model] };
     const { session, task } = await parentWith({
       provider,
-      paths: [real],
+      paths: [REAL_SUBAGENTS],
       session: { path: sessionFile },
       settings: { subagents: { agentOverrides: { delegate: override } } },
       next: (_request, n) => {

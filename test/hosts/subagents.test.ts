@@ -1,22 +1,12 @@
 // Children of pi-subagents: the registration of the children's entry in real sessions, children that load it, and the
 // real pi-subagents, whose newest version here cannot be asked to load anything into its children.
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir, userInfo } from "node:os";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { ExtensionFactory } from "@mariozechner/pi-coding-agent";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TOOL_NAMES } from "../../api.ts";
-import { run, runPi } from "../../fixtures/pi/cli.ts";
+import { runPi } from "../../fixtures/pi/cli.ts";
 import { scratchFolder } from "../../fixtures/pi/environment.ts";
 import { currentHostName, PACKAGE_DIR } from "../../fixtures/pi/hosts.ts";
 import { call, type Request, textOf } from "../../fixtures/pi/scripted-model.ts";
@@ -25,6 +15,7 @@ import { type AdapterResult, EXTENSION_ID, SubagentsAdapter } from "../../src/su
 import { writeChildEntry } from "../../src/subagents/child-entry.ts";
 import { agentOverride, missingTools } from "../../src/subagents/diagnostics.ts";
 import { type OwnPackage, ownPackage } from "../../src/subagents/packages.ts";
+import { INSTALL_LIMIT_MS, installSubagents, REAL_SUBAGENTS } from "./real-subagents.ts";
 import { closeAfterEach, pi } from "./support.ts";
 
 closeAfterEach();
@@ -199,8 +190,6 @@ describe("a child", () => {
   });
 });
 
-const MINUTES = 60_000;
-
 /** The model of a child: an extension file, because a foreground child loads nothing but what it is given. */
 function childModel(directory: string, provider: string, requestsPath: string): string {
   const path = join(directory, "model.ts");
@@ -223,17 +212,7 @@ export default scriptedModel({
 }
 
 describe.runIf(currentHostName() === "1.6.0")("the real pi-subagents 0.67.0", () => {
-  const real = join(PACKAGE_DIR, ".hosts/subagents/node_modules/pi-subagents");
-
-  beforeAll(async () => {
-    const script = join(PACKAGE_DIR, "fixtures/pi/install-hosts.mjs");
-    // npm is configured in the person's own home.
-    const { homedir } = userInfo();
-    const env = { HOME: homedir, USERPROFILE: homedir };
-    const ran = await run(process.execPath, [script, "pi-subagents"], { cwd: PACKAGE_DIR, env, limitMs: 4 * MINUTES });
-    expect(ran.code, ran.stderr).toBe(0);
-    expect(existsSync(real)).toBe(true);
-  }, 5 * MINUTES);
+  beforeAll(installSubagents, INSTALL_LIMIT_MS);
 
   it("is found by its tool, and one diagnostic names the setting; with it, a foreground child has the tools", async () => {
     const directory = join(scratchFolder(), "task");
@@ -251,14 +230,14 @@ describe.runIf(currentHostName() === "1.6.0")("the real pi-subagents 0.67.0", ()
     const session = await pi({
       bare: true,
       provider,
-      paths: [real],
+      paths: [REAL_SUBAGENTS],
       factories: [parent.extension],
       settings: { subagents: { agentOverrides: { delegate: override } } },
       next: (_request, n) =>
         n === 0 ? [call("subagent", { agent: "delegate", task: "Count the files.", async: false })] : "parent done",
     });
     const subagent = session.session.getAllTools().find(({ name }) => name === "subagent");
-    expect(subagent?.sourceInfo.path).toBe(join(real, "index.ts"));
+    expect(subagent?.sourceInfo.path).toBe(join(REAL_SUBAGENTS, "index.ts"));
     expect(parent.results).toMatchObject([{ type: "unavailable", diagnostic: expect.stringContaining("0.67.0") }]);
     expect(JSON.stringify(parent.results)).toContain(entry);
 
