@@ -106,17 +106,12 @@ export class TaskDispatcher {
       requirement: goal,
       context,
       runner: runner.name,
-      status: "processing",
-      progress: this.#slots.isFull ? PROGRESS_QUEUED : "",
-      steps: [],
-      result: null,
-      error: null,
+      ...this.#beginning(),
       model,
       modelPinned: pinned !== undefined,
       cwd,
       references: await frozenReferences(parent),
       runs: 1,
-      process: this.#self,
       created: now,
       updated: now,
     };
@@ -179,16 +174,11 @@ export class TaskDispatcher {
       ...task,
       category,
       categoryOwn,
-      status: "processing",
-      progress: this.#slots.isFull ? PROGRESS_QUEUED : "",
-      steps: [],
-      result: null,
-      error: null,
+      ...this.#beginning(),
       model,
       // An address stays with its session: another run is another agent.
       agent: `${task.agent.replace(/_run\d+$/, "")}_run${task.runs + 1}`,
       runs: task.runs + 1,
-      process: this.#self,
       updated: this.#store.now(),
     }));
     return this.#start(record, runner, signal);
@@ -299,6 +289,12 @@ export class TaskDispatcher {
         `The task was not dispatched: ${answer.reason}. Nothing was stored. Wait until tomorrow, or have the quota raised.`,
       );
     }
+  }
+
+  /** What every run of a task begins with. */
+  #beginning(): Pick<TaskRow, "status" | "progress" | "steps" | "result" | "error" | "process"> {
+    const progress = this.#slots.isFull ? PROGRESS_QUEUED : "";
+    return { status: "processing", progress, steps: [], result: null, error: null, process: this.#self };
   }
 
   #othersThan({ task }: TaskRecord): readonly TaskRecord[] {
