@@ -14,6 +14,15 @@ const PLAIN = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 const READ_FLAGS = constants.O_RDONLY | PLAIN;
 const APPEND_FLAGS = constants.O_RDWR | constants.O_APPEND | PLAIN;
 
+interface Opened {
+  readonly disk: DiskCalls;
+  readonly descriptor: number;
+  readonly size: number;
+  readonly header: LogHeader | undefined;
+  /** What the log is called if it has no header yet. */
+  readonly newId: string;
+}
+
 /** An open log; to be closed by whoever opened it. */
 export class OpenLog {
   /** Told apart from a log that was in the same place before. */
@@ -27,14 +36,19 @@ export class OpenLog {
   #newHeader: Buffer | undefined;
   #size: number;
 
-  constructor(source: LogFile, disk: DiskCalls, descriptor: number, size: number, header: LogHeader | undefined) {
+  constructor(source: LogFile, { disk, descriptor, size, header, newId }: Opened) {
     this.#source = source;
     this.#disk = disk;
     this.#descriptor = descriptor;
     this.#size = size;
-    this.id = header?.id ?? randomUUID();
+    this.id = header?.id ?? newId;
     this.#newHeader = header ? undefined : Buffer.from(headerLine(source, this.id), "utf8");
     this.start = header?.length ?? Buffer.byteLength(headerLine(source, this.id));
+  }
+
+  /** False for a log that nothing was written to yet. */
+  get hasHeader(): boolean {
+    return this.#newHeader === undefined;
   }
 
   /** Bytes in the file, torn tail included. */
@@ -123,7 +137,7 @@ function closeQuietly(disk: DiskCalls, descriptor: number): void {
 }
 
 /** Opens the log; undefined when there is none to read yet. A log opened to append always is there. */
-function open(source: LogFile, disk: DiskCalls, flags: number): OpenLog | undefined {
+function open(source: LogFile, disk: DiskCalls, flags: number, newId: string): OpenLog | undefined {
   let descriptor: number;
   try {
     descriptor = disk.openSync(source.file, flags, FILE_MODE);
@@ -137,7 +151,8 @@ function open(source: LogFile, disk: DiskCalls, flags: number): OpenLog | undefi
     if (!stats.isFile()) throw notPlain(source);
     const first = Buffer.allocUnsafe(Math.min(HEADER_BYTES_MAX, stats.size));
     const read = stats.size === 0 ? 0 : disk.readSync(descriptor, first, 0, first.length, 0);
-    return new OpenLog(source, disk, descriptor, stats.size, headerOf(source, first.subarray(0, read)));
+    const header = headerOf(source, first.subarray(0, read));
+    return new OpenLog(source, { disk, descriptor, size: stats.size, header, newId });
   } catch (error) {
     closeQuietly(disk, descriptor);
     throw error;
@@ -154,6 +169,8 @@ function notPlain({ shown }: LogFile): TokenBudgetError {
 export class AppendLog {
   readonly source: LogFile;
   readonly #disk: DiskCalls;
+  /** The id of the log while it is empty, the same at each opening, so that a writer's plan for it stays good. */
+  #newId: string | undefined;
 
   constructor(source: LogFile, disk: DiskCalls = NODE_DISK) {
     this.source = source;
@@ -192,11 +209,14 @@ export class AppendLog {
   #using<T>(doing: "read" | "written", flags: number, work: (log: OpenLog | undefined) => T): T {
     let log: OpenLog | undefined;
     try {
-      log = open(this.source, this.#disk, flags);
+      this.#newId ??= randomUUID();
+      log = open(this.source, this.#disk, flags, this.#newId);
       return work(log);
     } catch (error) {
       throw storageFailure(error, { shown: this.source.shown, doing });
     } finally {
+      // A log that is removed and begun again is another one.
+      if (log?.hasHeader) this.#newId = undefined;
       log?.close();
     }
   }

@@ -297,3 +297,22 @@ test("a writer that is behind while another one appends writes nothing twice", a
   const written = lines.filter((line) => line.startsWith('{"entry"')).map((line) => JSON.parse(line).entry.id);
   expect(written).toEqual(branchUpTo(idOf("w0", -1)));
 });
+
+test("a first journal whose look back takes many turns reads each entry about once, and ends", async () => {
+  const counter = new Counter();
+  const session = new Session(2_000);
+  const slow: EntrySource = {
+    leafId: () => session.leafId(),
+    entry: (id) => {
+      counter.asked++;
+      for (const until = performance.now() + 0.05; performance.now() < until; );
+      // Without an end it would go on forever.
+      if (counter.asked > 20_000) throw new Error("entries are read again and again");
+      return session.entry(id);
+    },
+  };
+  const directory = newDirectory();
+  await writerOf(directory, { disk: counter.disk }).sync(slow);
+  expect(counter.asked).toBeLessThan(2_000 * 1.1);
+  expect((await readerOf(directory).refresh()).rows.length).toBe(sourceOf(session).rows.length);
+});
