@@ -111,7 +111,7 @@ export function windowClosedReason(tool: string, windowId: string): string {
 }
 
 export function newContextDisabledReason(): string {
-  return "new_context: windows are switched off in this session (setting tokenBudget.enabled). Notes and history still work.";
+  return "new_context: windows are off in this session. Notes and history still work.";
 }
 
 export function writeFailedReason(path: string | undefined): string {

@@ -34,6 +34,7 @@ import { type ForkSource, forkSource } from "./task/forks.ts";
 import { openTask, type SessionTask } from "./task/membership.ts";
 import type { RosterAgent } from "./task/roster.ts";
 import type { ContextToolParts } from "./tools/context.ts";
+import { Aside, asideText } from "./window/aside.ts";
 import { NOTES_INDEX_MAX_FILES, type NotesIndex } from "./window/bootstrap.ts";
 import { type BudgetFigures, budgetFigures } from "./window/budget.ts";
 import { withoutRequests } from "./window/controls.ts";
@@ -59,6 +60,8 @@ export interface SessionParts {
   context(): HostContext;
   attach(ctx: HostContext): void;
   enabled(): boolean;
+  /** Whether windows have stepped aside in this session, and how they do. */
+  readonly aside: Aside;
   /** Switches the package on or off in this session, and takes back what stands open. */
   turn(on: boolean): void;
   /** Whether a checkpoint could be saved here. */
@@ -190,8 +193,14 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
       return undefined;
     }
   };
+  const aside = new Aside((reason) => {
+    windows.takeBack();
+    publish();
+    report(asideText(reason));
+  });
   // A person's last word in this session stands on the log and wins over the settings.
-  const enabled = (): boolean => switchOf(windows.branch.lastCustom(SWITCH_ENTRY)?.entry) ?? settings().enabled;
+  const isSwitchedOn = () => switchOf(windows.branch.lastCustom(SWITCH_ENTRY)?.entry) ?? settings().enabled;
+  const enabled = (): boolean => aside.reason === undefined && isSwitchedOn();
   const canCheckpoint = (): boolean => enabled() && CHECKPOINT_TOOLS.some((name) => host.isActive(name));
   const windows: WindowShell = new WindowShell({
     source: entries,
@@ -255,7 +264,9 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
       ctx = newest;
     },
     enabled,
+    aside,
     turn: (on) => {
+      aside.lift();
       windows.takeBack();
       host.mark(SWITCH_ENTRY, { on });
       publish();

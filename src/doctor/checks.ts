@@ -4,6 +4,7 @@ import { messageOf } from "../errors.ts";
 import { type PlaceState, placeState, staleLocks } from "../storage/inspect.ts";
 import type { AdapterResult } from "../subagents/adapter.ts";
 import type { Registry } from "../task/registry.ts";
+import type { AsideReason } from "../window/aside.ts";
 import { type Finding, fine, problem } from "./report.ts";
 
 export const TESTED_HOSTS = ["0.73.1", "0.84.4", "1.6.0"] as const;
@@ -13,6 +14,17 @@ const LISTED_MAX = 5;
 function listed(names: readonly string[]): string {
   const rest = names.length - LISTED_MAX;
   return rest <= 0 ? names.join(", ") : `${names.slice(0, LISTED_MAX).join(", ")} and ${rest} more`;
+}
+
+export function checkWindows({ enabled, aside }: WindowFacts): Finding {
+  if (aside) return problem("windows", `off in this session: ${aside.because}`, aside.wayBack);
+  return fine("windows", enabled ? "kept in this session" : "off; /token-budget on keeps them");
+}
+
+export interface WindowFacts {
+  readonly enabled: boolean;
+  /** Why they have stepped aside. */
+  readonly aside: AsideReason | undefined;
 }
 
 export interface VersionFacts {

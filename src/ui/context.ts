@@ -1,6 +1,7 @@
 // What /context says: the window, its budget, when reminder and checkpoint come and from which settings. Pure.
 import type { LoadedSettings, SettingName, Settings } from "../settings.ts";
 import { TriggerSettings } from "../settings.ts";
+import { type AsideReason, asideText } from "../window/aside.ts";
 import { type BudgetFigures, thresholds } from "../window/budget.ts";
 import type { Phase } from "../window/phase.ts";
 import { grouped } from "./text.ts";
@@ -9,6 +10,8 @@ export interface ContextFacts {
   readonly windowId: string;
   readonly agent: string;
   readonly phase: Phase;
+  /** Why windows have stepped aside. */
+  readonly aside: AsideReason | undefined;
   readonly figures: BudgetFigures;
   /** `provider/id`; undefined without a model. */
   readonly model: string | undefined;
@@ -60,10 +63,16 @@ function thresholdLines(facts: ContextFacts): string[] {
   ];
 }
 
+function firstLine({ windowId, agent, phase, aside }: ContextFacts): string {
+  const line = `Window ${windowId} of ${agent}, ${phase}`;
+  if (aside) return `${line}. ${asideText(aside)}`;
+  return phase === "disabled" ? `${line}; Pi compacts by itself. /token-budget on keeps windows` : line;
+}
+
 export function contextText(facts: ContextFacts): string {
-  const { windowId, agent, phase, oddities, agents, notesRoot, storageRoot } = facts;
+  const { oddities, agents, notesRoot, storageRoot } = facts;
   return [
-    `Window ${windowId} of ${agent}, ${phase}${phase === "disabled" ? "; Pi compacts by itself. /token-budget on keeps windows" : ""}`,
+    firstLine(facts),
     ...budgetLines(facts),
     ...thresholdLines(facts),
     ...oddities,

@@ -10,6 +10,7 @@ import {
   checkStorage,
   checkTools,
   checkVersions,
+  checkWindows,
   type JournalFacts,
 } from "../doctor/checks.ts";
 import { doctorReport } from "../doctor/report.ts";
@@ -59,6 +60,7 @@ export async function examine(host: Host, parts: SessionParts, { adapter, copies
   const journalLock = join(task.historyDir, "journal.jsonl.lock");
   return doctorReport([
     checkVersions({ host: hostPackage(), node: process.versions.node, own: ownPackage()?.version ?? "unknown" }),
+    checkWindows({ enabled: parts.enabled(), aside: parts.aside.reason }),
     checkStorage([storageRoot, notes.root, task.registry.layout.directory, task.historyDir]),
     checkLocks(
       metas.map((meta) => join(meta, "locks")),

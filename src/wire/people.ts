@@ -66,6 +66,7 @@ function contextOf(parts: SessionParts): string {
     windowId: parts.windows.branch.current.id,
     agent: parts.agent,
     phase: parts.phase(),
+    aside: parts.aside.reason,
     figures: parts.figures(),
     model: model && `${model.provider}/${model.id}`,
     contextWindow: model?.contextWindow,
@@ -87,7 +88,9 @@ function notesView(parts: SessionParts): NotesView {
 }
 
 async function turn(parts: SessionParts, on: boolean, ctx: HostContext, drop: DropClosedWindows): Promise<string> {
-  if (parts.enabled() === on) return `Windows are ${on ? "kept" : "off"} in this session already.`;
+  // Off by a person's word outlasts stepping aside.
+  const isSaid = on || parts.aside.reason === undefined;
+  if (parts.enabled() === on && isSaid) return `Windows are ${on ? "kept" : "off"} in this session already.`;
   parts.turn(on);
   if (on) return "Windows are kept in this session again.";
   if (!endsWithRun(ctx) && ctx.isIdle()) await drop(parts.windows, ctx);

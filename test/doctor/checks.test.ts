@@ -11,6 +11,7 @@ import {
   checkStorage,
   checkTools,
   checkVersions,
+  checkWindows,
 } from "../../src/doctor/checks.ts";
 import { doctorReport } from "../../src/doctor/report.ts";
 import { temporaryDirectory } from "../storage/disks.ts";
@@ -70,6 +71,19 @@ describe("the doctor", () => {
     expect(checkJournal(journal).mend).toBeUndefined();
     expect(checkJournal({ ...journal, journaled: 4, isStopped: true }).mend).toContain("resume the session");
     expect(checkJournal({ ...journal, journaled: { error: "it is damaged" } }).mend).toContain("Move /j away");
+  });
+
+  it("says why windows have stepped aside and how they come back, and whether a person has them", () => {
+    expect(checkWindows({ enabled: true, aside: undefined })).toMatchObject({
+      text: "kept in this session",
+      mend: undefined,
+    });
+    expect(checkWindows({ enabled: false, aside: undefined }).text).toContain("/token-budget on");
+    const aside = { because: "the disk is full", wayBack: "Make room, then /token-budget on." };
+    expect(checkWindows({ enabled: false, aside })).toMatchObject({
+      text: "off in this session: the disk is full",
+      mend: "Make room, then /token-budget on.",
+    });
   });
 
   it("reports each finding on a line, bounded, without control characters", () => {

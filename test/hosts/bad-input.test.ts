@@ -126,7 +126,7 @@ describe("switched off", () => {
       ["notes_write_file", false],
       ["history_list_items", false],
     ]);
-    expect(s.toolResults()[1]?.text).toContain("switched off in this session (setting tokenBudget.enabled)");
+    expect(s.toolResults()[1]?.text).toContain("windows are off in this session");
   });
 });
 

@@ -1,0 +1,41 @@
+// Stepping aside: where windows would do harm they are off for the rest of this session, the person is told once why and
+// what brings them back, and the host's own compaction takes over. Process state: the log says nothing of it, so a new
+// session or a restart tries again. Whoever finds the harm gives the reason; nothing here judges.
+
+export interface AsideReason {
+  /** What is wrong, as the end of a sentence, without its full stop. */
+  readonly because: string;
+  /** The sentence that says what to do about it and how windows come back. */
+  readonly wayBack: string;
+}
+
+export function asideText({ because, wayBack }: AsideReason): string {
+  return `Windows are off in this session and Pi compacts by itself: ${because}. ${wayBack}`;
+}
+
+export class Aside {
+  readonly #onStep: (reason: AsideReason) => void;
+  #reason: AsideReason | undefined;
+
+  /** `onStep` carries out what a first reason means: open requests are taken back, the person is told. */
+  constructor(onStep: (reason: AsideReason) => void) {
+    this.#onStep = onStep;
+  }
+
+  /** Why windows are off; undefined while they are kept. */
+  get reason(): AsideReason | undefined {
+    return this.#reason;
+  }
+
+  /** The first reason stands until it is lifted. */
+  stepAside(reason: AsideReason): void {
+    if (this.#reason) return;
+    this.#reason = reason;
+    this.#onStep(reason);
+  }
+
+  /** What a person's `/token-budget on` does. */
+  lift(): void {
+    this.#reason = undefined;
+  }
+}
