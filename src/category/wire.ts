@@ -3,7 +3,7 @@
 import { messageOf } from "../errors.ts";
 import type { HostContext } from "../host/api.ts";
 import { type Host, notify } from "../host/host.ts";
-import { isVirtual, RequestModels, unsendable } from "../host/models.ts";
+import { eventBeforeChoice, isVirtual, RequestModels, unsendable } from "../host/models.ts";
 import { categoryGuidance } from "../prompts.ts";
 import { categoryCommand } from "../ui/category-command.ts";
 import { CategoryGuard, type GuardedSession, type Placing } from "./guard.ts";
@@ -109,13 +109,19 @@ function wireSummaries(host: Host, guard: CategoryGuard): void {
 }
 
 function wireRequests(host: Host, guard: CategoryGuard, models: RequestModels): void {
+  let following = false;
+  const follow = (ctx: HostContext) => {
+    if (following) return;
+    following = true;
+    host.on(eventBeforeChoice(ctx), (_event, inTurn) => {
+      models.nextIsOpen(inTurn);
+      return undefined;
+    });
+  };
   host.on("session_start", async (_event, ctx) => {
     guard.started();
+    follow(ctx);
     await place(guard, ctx);
-    return undefined;
-  });
-  host.on("turn_end", (_event, ctx) => {
-    models.turnEnded(ctx);
     return undefined;
   });
   host.on(

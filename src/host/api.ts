@@ -25,6 +25,8 @@ export interface HostSessionManager {
   getLeafId(): string | null;
   getEntry(id: string): LogEntry | undefined;
   getHeader(): { readonly timestamp?: string; readonly parentSession?: string } | null;
+  /** 1.x: builds the messages of a request anew from the log. Costs as much as the session is long. */
+  readonly buildSessionProjection?: unknown;
 }
 
 export interface HostContext {

@@ -33,7 +33,8 @@ export class RequestModels {
     if (signal && previousModel) this.#of(signal).replaced.push(previousModel);
   }
 
-  turnEnded({ signal, mode }: HostContext): void {
+  /** The model of the next request is chosen after this. */
+  nextIsOpen({ signal, mode }: HostContext): void {
     // 0.73.1 tells of turns late, and of the one before when a run begins.
     if (signal && mode !== undefined) this.#of(signal).replaced = [];
   }
@@ -54,6 +55,13 @@ export class RequestModels {
     this.#runs.set(signal, run);
     return run;
   }
+}
+
+/** The last event before the host chooses the model of the next request. */
+export function eventBeforeChoice({ sessionManager }: HostContext): "turn_start" | "turn_end" {
+  // 1.x chooses when it projects the request, behind turn_start. There a listener of turn_end would make it build the
+  // whole session anew each turn.
+  return sessionManager.buildSessionProjection === undefined ? "turn_end" : "turn_start";
 }
 
 /**
