@@ -9,7 +9,7 @@ import { OwnerCategories } from "./category/owners.ts";
 import { messageOf } from "./errors.ts";
 import { liveSource } from "./history/live.ts";
 import type { HostContext, SessionStartEvent } from "./host/api.ts";
-import type { LogMessage } from "./host/entries.ts";
+import type { LogEntry, LogMessage } from "./host/entries.ts";
 import {
   entriesOf,
   type Host,
@@ -21,6 +21,7 @@ import {
 } from "./host/host.ts";
 import { settingsFiles } from "./host/settings-files.ts";
 import type { RetrySettings } from "./host/settled.ts";
+import { ancestry } from "./log/ancestry.ts";
 import type { BranchIndex } from "./log/branch.ts";
 import { SWITCH_ENTRY, switchOf } from "./log/marks.ts";
 import { noteWarnings } from "./notes/limits.ts";
@@ -138,9 +139,8 @@ export interface SessionOptions {
 /** The first entry of a forked branch is older than its session. */
 function isForked(ctx: HostContext, { createdAt }: { readonly createdAt: number }): boolean {
   const entries = entriesOf(ctx);
-  const newest = entries.leafId();
-  let oldest = newest === null ? undefined : entries.entry(newest);
-  for (let next = oldest; next; next = next.parentId ? entries.entry(next.parentId) : undefined) oldest = next;
+  let oldest: LogEntry | undefined;
+  for (const entry of ancestry(entries, entries.leafId())) oldest = entry;
   const written = Date.parse(String(oldest?.timestamp ?? ""));
   return written < createdAt;
 }

@@ -1,5 +1,6 @@
 // What the session log says of its content's category: the newest entry of ours on the branch. Pure.
 import type { EntrySource, LogEntry } from "../host/entries.ts";
+import { ancestry } from "../log/ancestry.ts";
 import { CUSTOM_TYPE_PREFIX } from "../log/marks.ts";
 import { type Category, parseCategory } from "../task/category.ts";
 
@@ -54,16 +55,12 @@ export class CategoryLog {
 
   /** Back from the leaf to what is known already, or to the root. */
   #walk(leaf: string | null): LogCategory {
-    const seen = new Set<string>();
-    for (let id = leaf; id !== null && !seen.has(id); ) {
-      if (id === this.#leaf) return this.#said;
-      seen.add(id);
-      const entry = this.#source.entry(id);
-      if (!entry) break;
-      const said = categoryIn(entry);
+    const way = ancestry(this.#source, leaf, (id) => id === this.#leaf);
+    let step = way.next();
+    for (; !step.done; step = way.next()) {
+      const said = categoryIn(step.value);
       if (said) return said;
-      id = entry.parentId;
     }
-    return SILENT;
+    return step.value === null ? SILENT : this.#said;
   }
 }

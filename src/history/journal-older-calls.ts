@@ -1,6 +1,7 @@
 // Finds the call that a tool result answers when that is further back than the newest tool batch, which is rare: the
 // branch is gone through once, and then followed. It reads the session's own entries, never the journal.
 import type { EntrySource, LogEntry } from "../host/entries.ts";
+import { ancestry } from "../log/ancestry.ts";
 import { callsOf } from "../log/placing.ts";
 
 export class OlderCalls {
@@ -25,13 +26,9 @@ export class OlderCalls {
 
   #goBack(source: EntrySource): Map<string, string> {
     const names = new Map<string, string>();
-    for (let id = this.#tip; id !== null; ) {
-      const entry = source.entry(id);
-      if (!entry) break;
-      if (entry.message?.role === "assistant") {
-        for (const [callId, name] of callsOf(entry)) if (!names.has(callId)) names.set(callId, name);
-      }
-      id = entry.parentId;
+    for (const entry of ancestry(source, this.#tip)) {
+      if (entry.message?.role !== "assistant") continue;
+      for (const [callId, name] of callsOf(entry)) if (!names.has(callId)) names.set(callId, name);
     }
     return names;
   }

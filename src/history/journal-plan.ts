@@ -1,6 +1,7 @@
 // What a sync has to append: the entries of the branch that the journal does not hold, oldest first, cut into pieces that
 // take a moment each. It walks parents from the leaf and stops at the first known entry, so it costs what is new.
 import type { EntrySource, LogEntry } from "../host/entries.ts";
+import { ancestry } from "../log/ancestry.ts";
 import { callsOf } from "../log/placing.ts";
 import type { LogBatch } from "../storage/append-log-lines.ts";
 import { type JournalLine, lineOf } from "./journal-facts.ts";
@@ -26,8 +27,8 @@ export class JournalPlan {
   readonly #olderCalls: OlderCalls;
   readonly #state: JournalState;
   #leafId: string | null;
-  /** Where looking back goes on; null at its end. */
-  #next: string | null;
+  /** Back from the leaf to the first entry that the journal holds. */
+  readonly #back: Iterator<LogEntry, string | null>;
   /** Newest first. */
   readonly #fresh: LogEntry[] = [];
   #isComplete = false;
@@ -39,7 +40,7 @@ export class JournalPlan {
     this.#olderCalls = olderCalls;
     this.#state = state;
     this.#leafId = leafId;
-    this.#next = leafId;
+    this.#back = ancestry(source, leafId, (id) => state.find(id) !== -1);
   }
 
   get leafId(): string | null {
@@ -59,16 +60,14 @@ export class JournalPlan {
   lookBack(): boolean {
     if (this.#isComplete) return true;
     const untilMs = performance.now() + PIECE_MS;
-    let known = -1;
-    for (let steps = 1; this.#next !== null; steps++) {
-      known = this.#state.find(this.#next);
-      const entry = known === -1 ? this.#source.entry(this.#next) : undefined;
-      if (!entry) break;
-      this.#fresh.push(entry);
-      this.#next = entry.parentId;
+    let step = this.#back.next();
+    for (let steps = 1; !step.done; steps++) {
+      this.#fresh.push(step.value);
       if (steps % STEPS_PER_LOOK === 0 && performance.now() > untilMs) return false;
+      step = this.#back.next();
     }
     this.#isComplete = true;
+    const known = step.value === null ? -1 : this.#state.find(step.value);
     if (this.#fresh.length > 0) this.#calls = this.#state.batchAfter(known).calls;
     // A leaf that is nowhere makes an empty branch, as it does for the live index.
     else if (known === -1) this.#leafId = null;

@@ -298,7 +298,8 @@ export function hasScreen(ctx: HostContext): boolean {
 
 export function entriesOf(ctx: HostContext): EntrySource {
   const manager = ctx.sessionManager;
-  return { leafId: () => manager.getLeafId(), entry: (id) => manager.getEntry(id) };
+  // A last line without an id leaves the host without a leaf.
+  return { leafId: () => manager.getLeafId() ?? null, entry: (id) => manager.getEntry(id) };
 }
 
 export function identityOf(ctx: HostContext): SessionIdentity {

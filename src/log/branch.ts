@@ -1,6 +1,7 @@
 // The index of one branch: its items, its windows, and the latest of each custom entry, kept up with the log
 // at the cost of what is new. Pure: it reads entries through an EntrySource and never asks the host for a copy.
 import type { EntrySource, LogEntry } from "../host/entries.ts";
+import { ancestry } from "./ancestry.ts";
 import { type ItemHead, type ItemText, itemHead } from "./item.ts";
 import { consolidationOf, type Opener, type RequestMark, requestMarkOf } from "./marks.ts";
 import { noBatch, placeItem, type ToolBatch } from "./placing.ts";
@@ -148,19 +149,10 @@ export class BranchIndex {
     const leaf = source.leafId();
     if (leaf === (this.#path.at(-1)?.id ?? null)) return "same";
     const fresh: LogEntry[] = [];
-    let id = leaf;
-    let meeting = -1;
-    while (id !== null) {
-      const known = this.#positions.get(id);
-      if (known !== undefined) {
-        meeting = known;
-        break;
-      }
-      const entry = source.entry(id);
-      if (!entry) break;
-      fresh.push(entry);
-      id = entry.parentId;
-    }
+    const way = ancestry(source, leaf, (id) => this.#positions.has(id));
+    let step = way.next();
+    for (; !step.done; step = way.next()) fresh.push(step.value);
+    const meeting = step.value === null ? -1 : (this.#positions.get(step.value) as number);
     const rebuilt = meeting !== this.#path.length - 1;
     this.#renumbered = false;
     if (rebuilt) this.#truncate(meeting + 1);
