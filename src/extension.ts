@@ -5,6 +5,7 @@ import { claimSession, type SessionOwner, type StandingDown } from "./host/copie
 import { Host, notify } from "./host/host.ts";
 import type { IsOverflow } from "./host/overflow.ts";
 import { callingHost } from "./host/sdk.ts";
+import { quietTickMs } from "./host/settled.ts";
 import { ownPackage } from "./subagents/packages.ts";
 import { parseMembership, type TaskMembership } from "./task/context.ts";
 import { Joining } from "./task/joining.ts";
@@ -52,7 +53,7 @@ export function createTokenBudgetExtension(options: TokenBudgetOptions = {}): To
     if (claim.type === "standing_down") return standDown(api, claim);
     try {
       const modulePath = options.subagents?.modulePath;
-      const host = new Host(api, options.isContextOverflow);
+      const host = new Host(api, quietTickMs(env), options.isContextOverflow);
       const childExtension = (task: TaskMembership) => createTokenBudgetExtension({ ...options, task });
       const surroundings = { adapter: undefined, copies: () => claim.others() };
       wire(host, claim, { env, joining, modulePath, surroundings, runningOn: callingHost(), childExtension });

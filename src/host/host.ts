@@ -57,14 +57,16 @@ const LATE_ENTRY_WAIT_MS = 20;
 export class Host {
   readonly #api: HostApi;
   readonly #isOverflow: IsOverflow;
+  readonly #quietTickMs: number;
   readonly #shown = new Set<string>();
   #running = false;
   #runs = 0;
   #stoppedAt = Number.NEGATIVE_INFINITY;
   #boundary: SettledBoundary | undefined;
 
-  constructor(api: HostApi, isOverflow: IsOverflow = isOverflowMessage) {
+  constructor(api: HostApi, quietTickMs: number, isOverflow: IsOverflow = isOverflowMessage) {
     this.#api = api;
+    this.#quietTickMs = quietTickMs;
     this.#isOverflow = isOverflow;
     this.on("agent_start", () => {
       this.#running = true;
@@ -105,7 +107,7 @@ export class Host {
         this.#report("settled", error, ctx);
       }
     };
-    this.#boundary = onSettled(this.#api, guarded, retry);
+    this.#boundary = onSettled(this.#api, guarded, retry, this.#quietTickMs);
   }
 
   /** The end of a run that is started after this was called; see SettledBoundary. */

@@ -15,13 +15,31 @@ export interface RetrySettings {
 /** Pi's own defaults. */
 export const DEFAULT_RETRY: RetrySettings = { enabled: true, maxRetries: 3, baseDelayMs: 2_000 };
 
+/**
+ * How often 0.73.1 is asked whether it is quiet; the other quiet times are so many ticks. Tests that open hundreds of
+ * sessions make it shorter with this variable, which is for nothing else.
+ */
+export const QUIET_TICK_VARIABLE = "PI_TOKEN_BUDGET_QUIET_TICK_MS";
 const QUIET_TICK_MS = 25;
 const QUIET_TICKS = 6;
-/** 0.73.1 continues after an overflow by a 100 ms timer. */
-const QUIET_AFTER_RUN_MS = 150;
-const QUIET_AFTER_COMPACTION_MS = 200;
+/** 0.73.1 continues after an overflow by a timer of so long, which no setting changes. */
+const HOST_CONTINUES_AFTER_MS = 100;
+const TICKS_AFTER_COMPACTION = 4;
 /** Added to the host's own back-off before a retry. */
-const RETRY_MARGIN_MS = 500;
+const TICKS_AFTER_RETRY = 20;
+
+/** The tick from an environment; anything but a number of milliseconds from 1 up to the usual one is the usual one. */
+export function quietTickMs(env: Readonly<Record<string, string | undefined>>): number {
+  const given = Number(env[QUIET_TICK_VARIABLE]);
+  return given >= 1 && given <= QUIET_TICK_MS ? given : QUIET_TICK_MS;
+}
+
+/** How long it must be quiet on 0.73.1 after what happened last; `backOffMs` is the host's own wait before a retry. */
+export function quietMs(tickMs: number, after: "run" | "compaction" | { readonly backOffMs: number }): number {
+  if (after === "run") return QUIET_TICKS * tickMs;
+  if (after === "compaction") return HOST_CONTINUES_AFTER_MS + TICKS_AFTER_COMPACTION * tickMs;
+  return after.backOffMs + TICKS_AFTER_RETRY * tickMs;
+}
 
 interface EmulationState {
   turn: number;
@@ -49,6 +67,7 @@ export function onSettled(
   api: HostApi,
   handler: (settled: Settled, ctx: HostContext) => Promise<void> | void,
   retry: () => RetrySettings,
+  tickMs: number,
 ): SettledBoundary {
   let native = false;
   const waiting: (() => void)[] = [];
@@ -76,7 +95,7 @@ export function onSettled(
       if (quiet === undefined) return;
       quietTicks = quiet ? quietTicks + 1 : 0;
       if (quietTicks >= QUIET_TICKS && Date.now() >= notBefore) void handler(settled, ctx);
-      else state.timer = setTimeout(tick, QUIET_TICK_MS);
+      else state.timer = setTimeout(tick, tickMs);
     };
     state.timer = setTimeout(tick, 0);
   };
@@ -99,12 +118,13 @@ export function onSettled(
     const last = event.messages.findLast((message) => message.role === "assistant");
     const { enabled, maxRetries, baseDelayMs } = retry();
     const mayRetry = last?.stopReason === "error" && enabled && state.failures < maxRetries;
-    const holdMs = mayRetry ? baseDelayMs * 2 ** state.failures++ + RETRY_MARGIN_MS : QUIET_AFTER_RUN_MS;
-    watch(ctx, { aborted: last?.stopReason === "aborted" }, holdMs);
+    const backOffMs = mayRetry ? baseDelayMs * 2 ** state.failures++ : undefined;
+    const after = backOffMs === undefined ? "run" : { backOffMs };
+    watch(ctx, { aborted: last?.stopReason === "aborted" }, quietMs(tickMs, after));
     return undefined;
   });
   api.on("session_compact", (_event, ctx) => {
-    watch(ctx, { aborted: false }, QUIET_AFTER_COMPACTION_MS);
+    watch(ctx, { aborted: false }, quietMs(tickMs, "compaction"));
     return undefined;
   });
   return {
