@@ -40,6 +40,7 @@ import {
   pi,
   SHORT_COMPACTION,
   texts,
+  toolRuns,
   unpaired,
   using,
   whole,
@@ -49,7 +50,6 @@ import { slowTool } from "./tools.ts";
 closeAfterEach();
 
 const note = (path = "checkpoint.md") => call("notes_write_file", { path, text: "the state" });
-const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 type Details = { readonly opens?: string };
 
 /** The ids that a request's messages carry. */
@@ -108,8 +108,7 @@ describe("report 4", () => {
         next: (_request, n) => (n === 0 ? [call("slow", { ms: 150 }), call("new_context")] : `answer ${n}`),
       });
       const run = s.prompt("go");
-      while (s.requests.length === 0) await sleep(2);
-      await sleep(50);
+      await toolRuns(s);
       other.deliver(deliverAs);
       await run;
       // The loop's own next request takes a steer along; a follow-up is heard when the run would end.
@@ -178,11 +177,11 @@ describe("report 6", () => {
           : "done",
     });
     await s.prompt("go");
-    await s.settled({ quietChecks: 30 });
+    await s.settled();
     expect(compactions(s)).toHaveLength(1);
     await s.session.compact().catch(() => undefined);
     await s.session.compact().catch(() => undefined);
-    await s.settled({ quietChecks: 30 });
+    await s.settled();
     expect(compactions(s).filter(({ details }) => (details as { consolidates?: string }).consolidates)).toHaveLength(1);
   });
 });
@@ -199,8 +198,7 @@ describe("report 8", () => {
     });
     await s.prompt("one");
     const run = s.prompt("two");
-    while (s.requests.length < 3) await sleep(5);
-    await sleep(50);
+    await toolRuns(s, 5);
     await s.session.abort();
     await run.catch(() => undefined);
     await s.settled();

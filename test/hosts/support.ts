@@ -3,6 +3,7 @@ import { afterEach, expect } from "vitest";
 import type { Answer, Block, Request, RequestMessage } from "../../fixtures/pi/scripted-model.ts";
 import { textOf } from "../../fixtures/pi/scripted-model.ts";
 import { type OpenOptions, openPi, type PiSession } from "../../fixtures/pi/session.ts";
+import { until } from "../../fixtures/pi/wait.ts";
 
 const open: PiSession[] = [];
 
@@ -20,6 +21,17 @@ export function closeAfterEach(): void {
       expect(session.errors).toEqual([]);
     }
   });
+}
+
+/** Waits for so many requests. */
+export async function asked(session: PiSession, count: number): Promise<void> {
+  await until(`${count} requests, but ${session.requests.length}`, () => session.requests.length >= count);
+}
+
+/** Waits for so many tool calls that have begun. */
+export async function toolRuns(session: PiSession, count = 1): Promise<void> {
+  const begun = () => session.events.filter(({ type }) => type === "tool_execution_start").length;
+  await until(`${count} running tools`, () => begun() >= count);
 }
 
 export const texts = (request: Request | undefined) => (request?.messages ?? []).map((message) => textOf(message));
