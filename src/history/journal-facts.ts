@@ -1,7 +1,7 @@
 // What a journal's record says of an entry, told from the entry, its line, and the tool batch before it. Pure, and a
 // function of the log alone, so that a rebuilt sidecar is the one that was lost.
 import { blocksOf, isImageBlock, isTextBlock, isToolCallBlock, type LogEntry } from "../host/entries.ts";
-import { itemHead } from "../log/item.ts";
+import { hasSystemParts, itemHead } from "../log/item.ts";
 import { consolidationOf } from "../log/marks.ts";
 import { type Placing, placeItem, type ToolBatch } from "../log/placing.ts";
 import type { Span } from "../storage/append-log-lines.ts";
@@ -33,10 +33,13 @@ export function parsedLine(bytes: Buffer): JournalLine | undefined {
   return { entry: entry as LogEntry, tool: typeof tool === "string" ? tool : undefined };
 }
 
+/** Messages whose text is not that of their content. */
+const RENDERED_ROLES: ReadonlySet<string> = new Set(["bashExecution", "branchSummary", "compactionSummary"]);
+
 /** The entry with its only text left out; undefined when it has more or other parts than that one text. */
 function withoutText(entry: LogEntry): LogEntry | undefined {
   if (entry.type === "message") {
-    if (!entry.message || entry.message.role === "bashExecution") return undefined;
+    if (!entry.message || RENDERED_ROLES.has(entry.message.role)) return undefined;
     const content = contentWithoutText(entry.message.content);
     return content === undefined ? undefined : { ...entry, message: { ...entry.message, content } };
   }
@@ -70,11 +73,12 @@ function textSpan(entry: LogEntry, line: Buffer, tool: string | undefined): Span
 const ENDS_CALL_HEAD = /[\]\n]/;
 
 function isComposed(entry: LogEntry): boolean {
-  if (entry.message?.role === "bashExecution") return true;
+  if (entry.message?.role === "bashExecution" || hasSystemParts(entry.message)) return true;
   return blocksOf(entry.message?.content).some((block) => {
     if (!isToolCallBlock(block)) return false;
-    // A call without arguments is shown with `null`, which its line does not hold.
-    return block.arguments === undefined || ENDS_CALL_HEAD.test(block.id) || ENDS_CALL_HEAD.test(block.name);
+    // A call without arguments is shown with `null`, which its line does not hold; one not understood has words of ours.
+    if (block.arguments === undefined || block.argumentsError !== undefined) return true;
+    return ENDS_CALL_HEAD.test(block.id) || ENDS_CALL_HEAD.test(block.name);
   });
 }
 

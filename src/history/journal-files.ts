@@ -12,8 +12,10 @@ import { parsedLine } from "./journal-facts.ts";
 import { JournalIndex } from "./journal-index.ts";
 import { JournalState, leafOf } from "./journal-state.ts";
 
-/** Newest format of log and sidecar. */
+/** Newest format of the log. */
 const JOURNAL_VERSION = 1;
+/** And of the sidecar: another one of what a record says of an entry, so that an older one is made anew. */
+const INDEX_VERSION = 2;
 const LOG_NAME = "journal.jsonl";
 const SIDECAR_NAME = "journal.index";
 
@@ -64,7 +66,7 @@ export class JournalFiles {
       { file: journalFile(directory), format, version: JOURNAL_VERSION, shown: this.shown },
       disk,
     );
-    const sidecar = { file: at(SIDECAR_NAME), format: `${format} index`, version: JOURNAL_VERSION };
+    const sidecar = { file: at(SIDECAR_NAME), format: `${format} index`, version: INDEX_VERSION };
     this.sidecar = new Sidecar({ ...sidecar, shown: `The index of ${this.shown}` }, disk);
   }
 

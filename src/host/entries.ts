@@ -45,6 +45,10 @@ export interface LogMessage {
   readonly output?: unknown;
   readonly exitCode?: unknown;
   readonly excludeFromContext?: unknown;
+  /** system messages of 1.x: named parts of the prompt (null takes one away), and changes of the tools. */
+  readonly sections?: unknown;
+  readonly toolsAdded?: unknown;
+  readonly toolsRemoved?: unknown;
 }
 
 export interface TextBlock {
@@ -64,6 +68,8 @@ export interface ToolCallBlock {
   readonly id: string;
   readonly name: string;
   readonly arguments: unknown;
+  /** 1.x: what the model sent was no JSON object, and stands here; `arguments` is then empty. */
+  readonly argumentsError?: unknown;
 }
 
 /** Where a branch is read from: Pi's session manager, or a test's list. */

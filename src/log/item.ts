@@ -71,8 +71,25 @@ interface Rendered {
   readonly call?: ToolCallBlock;
 }
 
-function toolCallText(name: string, id: string, args: unknown): string {
-  return `[tool_call ${name} ${id}]\n${JSON.stringify(args) ?? "null"}`;
+function toolCallText({ name, id, arguments: args, argumentsError }: ToolCallBlock): string {
+  const text = `[tool_call ${name} ${id}]\n${JSON.stringify(args) ?? "null"}`;
+  return typeof argumentsError === "string" ? `${text}\n[arguments not understood]\n${argumentsError}` : text;
+}
+
+/** What 1.x writes of prompt and tools beside a system message's content. */
+function systemParts({ sections, toolsAdded, toolsRemoved }: LogMessage): readonly Rendered[] {
+  const parts: Rendered[] = [];
+  const named = typeof sections === "object" && sections !== null ? Object.entries(sections) : [];
+  for (const [name, text] of named)
+    parts.push({ text: typeof text === "string" ? `[section ${name}]\n${text}` : `[section ${name} removed]` });
+  if (Array.isArray(toolsAdded)) parts.push({ text: `[tools added]\n${JSON.stringify(toolsAdded)}` });
+  if (Array.isArray(toolsRemoved)) parts.push({ text: `[tools removed]\n${JSON.stringify(toolsRemoved)}` });
+  return parts;
+}
+
+/** Whether a message's text has such parts. */
+export function hasSystemParts(message: LogMessage | undefined): boolean {
+  return message !== undefined && systemParts(message).length > 0;
 }
 
 function bashText(message: LogMessage): string {
@@ -85,21 +102,39 @@ function renderedBlocks(content: unknown): readonly Rendered[] {
   const rendered: Rendered[] = [];
   for (const block of blocksOf(content)) {
     if (isTextBlock(block)) rendered.push({ text: block.text });
-    else if (isToolCallBlock(block))
-      rendered.push({ text: toolCallText(block.name, block.id, block.arguments), call: block });
+    else if (isToolCallBlock(block)) rendered.push({ text: toolCallText(block), call: block });
   }
   return rendered;
+}
+
+function summaryText(summary: unknown): string {
+  return typeof summary === "string" ? summary : "";
+}
+
+function renderedMessage(message: LogMessage): readonly Rendered[] {
+  switch (message.role) {
+    case "bashExecution":
+      return [{ text: bashText(message) }];
+    case "branchSummary":
+    case "compactionSummary":
+      return [{ text: summaryText(message.summary) }];
+    default: {
+      const blocks = renderedBlocks(message.content);
+      const parts = systemParts(message);
+      // An empty content is nothing before the sections.
+      return parts.length === 0 ? blocks : [...blocks.filter(({ text }) => text !== ""), ...parts];
+    }
+  }
 }
 
 function renderedEntry(entry: LogEntry): readonly Rendered[] {
   switch (entry.type) {
     case "message":
-      if (entry.message?.role === "bashExecution") return [{ text: bashText(entry.message) }];
-      return renderedBlocks(entry.message?.content);
+      return entry.message ? renderedMessage(entry.message) : [];
     case "custom_message":
       return renderedBlocks(entry.content);
     default:
-      return [{ text: typeof entry.summary === "string" ? entry.summary : "" }];
+      return [{ text: summaryText(entry.summary) }];
   }
 }
 
@@ -132,6 +167,8 @@ const MESSAGE_ROLES: ReadonlyMap<string, ItemRole> = new Map([
   ["user", "user"],
   ["bashExecution", "user"],
   ["custom", "user"],
+  ["branchSummary", "user"],
+  ["compactionSummary", "user"],
   ["assistant", "assistant"],
   ["toolResult", "tool"],
   ["system", "system"],

@@ -93,6 +93,8 @@ function queriesFor(source: ItemSource): string[] {
     "null",
     "$ ",
     "\n[",
+    "[section ",
+    "not understood",
   ];
   return [...new Set([...fixed, "\ud83d", "\ude00", "😀", "é", "call", "[exit 0]", ...pieces])].filter(
     (piece) => piece !== "",

@@ -24,6 +24,12 @@ const MALFORMED: readonly ((log: TestLog) => void)[] = [
   (log) => log.add({ type: "custom_message", customType: 9, content: { no: "blocks" } }),
   (log) => log.message({ role: "bashExecution", command: { no: "text" } }),
   (log) =>
+    log.message({ role: "system", content: "", sections: { rules: "call\n[", gone: null }, toolsAdded: [{ a: 1 }] }),
+  (log) => log.message({ role: "system", content: "system", sections: ["odd"], toolsRemoved: "none" }),
+  (log) => log.message({ role: "branchSummary", content: "no", summary: "a call" }),
+  (log) => log.message({ role: "compactionSummary", content: "no" }),
+  (log) => log.assistant({ type: "toolCall", id: "x", name: "bash", arguments: {}, argumentsError: "null is no call" }),
+  (log) =>
     log.add({ type: "message", id: `not hex ${log.entries.length}`, message: { role: "user", content: "named" } }),
   (log) =>
     log.add({

@@ -43,6 +43,29 @@ describe("the text of an item", () => {
       (log) => log.message({ role: "bashExecution", command: "ls", output: "" }),
       "$ ls\n\n[exit unknown]",
     ],
+    [
+      "a system message with sections and tools",
+      (log) =>
+        log.message({
+          role: "system",
+          content: "",
+          sections: { rules: "<rules>\n- be brief\n</rules>", skills: null },
+          toolsAdded: [{ name: "read" }],
+          toolsRemoved: [{ name: "ls" }],
+        }),
+      '[section rules]\n<rules>\n- be brief\n</rules>\n[section skills removed]\n[tools added]\n[{"name":"read"}]\n[tools removed]\n[{"name":"ls"}]',
+    ],
+    [
+      "a system message's content before its sections",
+      (log) => log.message({ role: "system", content: "base", sections: { cwd: "/x" } }),
+      "base\n[section cwd]\n/x",
+    ],
+    [
+      "a call whose arguments were not understood",
+      (log) => log.assistant({ ...call("c", "bash"), argumentsError: "Unexpected end\n\nReceived arguments:\n{" }),
+      "[tool_call bash c]\n{}\n[arguments not understood]\nUnexpected end\n\nReceived arguments:\n{",
+    ],
+    ["a summary as a message", (log) => log.message({ role: "branchSummary", summary: "that way" }), "that way"],
     ["null content", (log) => log.user(null), ""],
     ["blocks of unknown types", (log) => log.user([{ type: "video", text: "no" }, null, 7, "x", text("yes")]), "yes"],
     ["nested tool-result blocks", (log) => log.result("c", "x", [{ type: "toolResult", content: [text("in")] }]), ""],
