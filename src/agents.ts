@@ -53,7 +53,6 @@ export class AgentAccess {
   readonly #readers = new Map<string, JournalReader>();
   /** First lines of children's tasks; they never change. */
   readonly #taskLines = new Map<string, string>();
-  #journaling: Promise<void> = Promise.resolve();
 
   constructor(parts: AgentAccessParts) {
     this.#parts = parts;
@@ -144,10 +143,33 @@ export class AgentAccess {
     }
   }
 
-  /** Brings the own journal up to the log. It never rejects: what fails is reported, and made good by the next call. */
+  /**
+   * Brings the own journal up to the log: at once where the session is registered and nothing else is being written. It
+   * never rejects: what fails is reported, and made good by the next call.
+   */
   sync(): Promise<void> {
-    this.#journaling = this.#sync();
-    return this.#journaling;
+    return this.#sync();
+  }
+
+  /** As `sync`, for a process that is about to end: nothing can be waited for any more. */
+  syncNow(): void {
+    const { entries, task } = this.#parts;
+    if (this.isStopped || !task.isRegistered) return;
+    try {
+      this.#journal.syncNow(entries);
+    } catch {
+      // Nobody is left to tell; the session's next start makes it good.
+    }
+  }
+
+  /** Somebody speaks in this session: it is registered by the time there is something to be read of it. */
+  async announce(): Promise<void> {
+    if (this.isStopped) return;
+    try {
+      await this.#parts.task.join();
+    } catch (error) {
+      this.#report(messageOf(error));
+    }
   }
 
   /** The session ends: its journal is whole, and the registry says that nobody runs it. */
@@ -167,7 +189,7 @@ export class AgentAccess {
     try {
       // A session in which nobody has said anything leaves no files.
       if (ownHistory().rows.length === 0) return;
-      await task.join();
+      if (!task.isRegistered) await task.join();
       await this.#journal.sync(entries);
     } catch (error) {
       if (this.isStopped) return;

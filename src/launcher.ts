@@ -51,6 +51,8 @@ export interface TokenBudgetTask {
   sdk(): Promise<unknown>;
   /** The person's settings for dispatched tasks. */
   settings(): TaskSettings;
+  /** Resolves when everything that this session has said can be read by the other agents. */
+  flush(): Promise<void>;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -85,6 +85,8 @@ export interface SessionParts {
   request(messages: readonly LogMessage[]): Promise<readonly LogMessage[] | undefined>;
   /** What a starting session does once: left-overs are swept, a child registers, a fork gets its notes. */
   begin(): Promise<void>;
+  /** Resolves when what the session has said so far can be read by others. */
+  flush(): Promise<void>;
   /** The session ends: its journal is whole. */
   end(): Promise<void>;
 }
@@ -295,6 +297,7 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
     request: async (messages) => {
       const { opener } = windows.branch.current;
       const isUntouched = opener === undefined || opener.type === "foreign_compaction";
+      void access.announce();
       void access.sync();
       await Promise.race([access.meetChildren(), delay(MEETING_MAX_MS, undefined, { ref: false })]);
       // Switched off, a session keeps the windows it has but gets nothing new.
@@ -320,8 +323,13 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
       }
       void access.sync();
     },
+    flush: async () => {
+      await host.written(ctx);
+      await access.sync();
+    },
     end: async () => {
       coordination.close();
+      await host.written(ctx);
       await access.end();
     },
   };

@@ -106,6 +106,12 @@ async function openSession(name: string, extensionFactories: ExtensionFactory[])
   return session;
 }
 
+/** Ends a session as quitting Pi does: its extensions are told, and the registry no longer says that it runs. */
+async function endSession(session: AgentSession): Promise<void> {
+  await session.extensionRunner.emit({ type: "session_shutdown", reason: "quit" });
+  session.dispose();
+}
+
 /** The texts that a tool of a session answered, without the line above each that says what it is. */
 function textsOf(session: AgentSession, tool: ToolName): string[] {
   return session.messages.flatMap((message) => {
@@ -153,6 +159,6 @@ for (const { agentName, running } of task.agents()) console.log(`agent ${agentNa
 console.log(`the child read: ${textsOf(child, "notes_read_file")[0]}`);
 console.log(`the parent read: ${textsOf(parent, "notes_read_file")[0]}`);
 
-child.dispose();
-parent.dispose();
+await endSession(child);
+await endSession(parent);
 rmSync(folder, { recursive: true, force: true });

@@ -50,7 +50,9 @@ export function openDispatcher(parent: DispatchParent, options: DispatcherOption
     cliRunner({ command: () => settings().taskRunnerCommand, ...cli }),
   ];
   const given = options.runners ?? [];
-  const runners = [...own.filter(({ name }) => !given.some((runner) => runner.name === name)), ...given];
+  // In the place of ours, so that `session` stays the default.
+  const replaced = own.map((runner) => given.find(({ name }) => name === runner.name) ?? runner);
+  const runners = [...replaced, ...given.filter((runner) => !replaced.includes(runner))];
   return new TaskDispatcher({
     parent: route === undefined ? parent : withRoute(parent, route),
     runners,
@@ -63,7 +65,7 @@ export function openDispatcher(parent: DispatchParent, options: DispatcherOption
 }
 
 function withRoute(parent: DispatchParent, route: RouteDoor): DispatchParent {
-  const { context, agentName, model, models, sdk, settings } = parent;
+  const { context, agentName, model, models, sdk, settings, flush } = parent;
   return {
     context,
     agentName,
@@ -75,5 +77,6 @@ function withRoute(parent: DispatchParent, route: RouteDoor): DispatchParent {
     models,
     sdk,
     settings,
+    flush,
   };
 }

@@ -91,6 +91,7 @@ export class TaskDispatcher {
     const { goal, context, choice, runner, address, pinned, attachments, cwd } = checked;
     const model = await chosenModel(parent, runner, { category: choice.category, pinned });
     await this.#assertQuota();
+    await parent.flush?.();
     const now = this.#store.now();
     const task: TaskRow = {
       id: taskId,

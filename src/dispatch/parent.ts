@@ -36,6 +36,8 @@ export interface DispatchParent {
   readonly models?: (() => unknown) | undefined;
   /** The SDK of the host that runs the session. */
   readonly sdk?: (() => Promise<unknown>) | undefined;
+  /** Resolves when what the session has said so far is in its journal: children are told of it from there. */
+  readonly flush?: (() => Promise<void>) | undefined;
   /** The person's settings for tasks. */
   readonly settings?: (() => Partial<TaskSettings>) | undefined;
 }

@@ -40,6 +40,8 @@ export class JournalReader {
   }
 
   async #refresh(): Promise<ItemSource> {
+    // A session of this process that has just answered is heard out first.
+    await nextTurn();
     if (this.#files.distrusted) {
       this.#files = new JournalFiles(this.#place, { withoutSidecar: true });
       this.#state = undefined;

@@ -18,6 +18,8 @@ import type { CommitRecord, JournalState } from "./journal-state.ts";
 const READ_SLICE_MS = 15;
 /** A long write is brought to the disk whenever so much is new, away from the event loop. */
 const FLUSH_BYTES = 16_777_216;
+/** A process that ends is held up no longer than this. */
+const SYNC_NOW_MAX_MS = 500;
 
 export interface JournalWriterOptions extends JournalPlace {
   readonly staleLockMs?: number | undefined;
@@ -78,6 +80,28 @@ export class JournalWriter {
       return this.#start();
     });
     return this.#queued;
+  }
+
+  /**
+   * As `sync`, in one go: for a process that is about to end. It does what it can in a moment; a sync that was on its way is
+   * made good by it. What fails, or takes longer, is made good when the session is opened again.
+   */
+  syncNow(source: EntrySource): void {
+    const leafId = source.leafId();
+    if (leafId === this.#committed) return;
+    this.#committed = undefined;
+    const untilMs = performance.now() + SYNC_NOW_MAX_MS;
+    const progress: Progress = { source, leafId, plan: undefined, unflushed: 0, total: undefined };
+    while (performance.now() < untilMs) {
+      if (!(this.#files.log.reading((log) => this.#readOn(log)) ?? true)) continue;
+      const turn = this.#lock.tryRun((held) => this.#files.log.appending((log) => this.#turn(log, held, progress)));
+      if (turn === "committed") {
+        this.#committed = leafId;
+        return;
+      }
+      // All of it is in the file: the commit flushes it.
+      if (progress.plan?.isDone) progress.unflushed = 0;
+    }
   }
 
   #start(): Promise<void> {

@@ -1,5 +1,6 @@
 // The seam: one typed surface over every supported Pi. Nothing outside this folder knows which host it runs on.
 // A handler of ours that fails is shown once and steps aside; Pi never stops because of it.
+import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
 import { messageOf, TokenBudgetError } from "../errors.ts";
 import type {
   CompactionAnswer,
@@ -17,7 +18,7 @@ import type {
 import { type CompactionReason, compactionReason } from "./compaction.ts";
 import { blocksOf, type EntrySource, isImageBlock, isTextBlock, type LogMessage } from "./entries.ts";
 import { type IsOverflow, isOverflowMessage } from "./overflow.ts";
-import { onSettled, type RetrySettings, type Settled, type SettledBoundary } from "./settled.ts";
+import { isBusy, onSettled, type RetrySettings, type Settled, type SettledBoundary } from "./settled.ts";
 
 export interface Compaction {
   readonly reason: CompactionReason;
@@ -54,6 +55,9 @@ const BUSY_POLLS_MAX = 40;
 /** How long a callback waits for the newest entry on hosts that write it late. */
 const LATE_ENTRY_WAIT_MS = 20;
 
+/** How long the events of a run that is over are waited for: other extensions may hold them up. */
+const LATE_EVENTS_WAIT_MS = 1_000;
+
 export class Host {
   readonly #api: HostApi;
   readonly #isOverflow: IsOverflow;
@@ -62,6 +66,8 @@ export class Host {
   #running = false;
   #runs = 0;
   #stoppedAt = Number.NEGATIVE_INFINITY;
+  /** Told when the events of a run that is over have arrived. */
+  readonly #behind: (() => void)[] = [];
   #boundary: SettledBoundary | undefined;
 
   constructor(api: HostApi, quietTickMs: number, isOverflow: IsOverflow = isOverflowMessage) {
@@ -75,6 +81,7 @@ export class Host {
     });
     this.on("agent_end", (event) => {
       this.#running = false;
+      for (const resolve of this.#behind.splice(0)) resolve();
       const last = event.messages.at(-1);
       const isFinished = last?.stopReason === "stop" || last?.stopReason === "length";
       if (!isFinished) this.#stoppedAt = Date.now();
@@ -89,12 +96,17 @@ export class Host {
 
   /** Registers a handler; when it throws, `otherwise` is answered. */
   on<N extends HostEventName>(name: N, handler: HostHandler<N>, otherwise?: HostEvents[N]["answer"]): void {
-    this.#api.on(name, async (event, ctx) => {
-      try {
-        return await handler(event, ctx);
-      } catch (error) {
+    // Not an async function: 0.73.1 does not wait for its handlers, and each promise would put its log further behind.
+    this.#api.on(name, (event, ctx) => {
+      const failed = (error: unknown) => {
         this.#report(name, error, ctx);
         return otherwise;
+      };
+      try {
+        const answer = handler(event, ctx);
+        return answer instanceof Promise ? answer.catch(failed) : answer;
+      } catch (error) {
+        return failed(error);
       }
     });
   }
@@ -114,6 +126,17 @@ export class Host {
   turnEnd(ctx: HostContext): Promise<void> {
     if (!this.#boundary) throw new Error("onSettled comes first");
     return this.#boundary.turnEnd(ctx);
+  }
+
+  /**
+   * Resolves when the log holds what a run that is over has said. `prompt()` of 0.73.1 resolves while its events, and with
+   * them its newest messages, are still on their way; a run that goes on is not waited for.
+   */
+  async written(ctx: HostContext): Promise<void> {
+    await nextTurn();
+    if (!this.#running || isBusy(ctx)) return;
+    const ended = new Promise<void>((resolve) => this.#behind.push(resolve));
+    await Promise.race([ended, delay(LATE_EVENTS_WAIT_MS, undefined, { ref: false })]);
   }
 
   /** Calls `then` when the session is idle again, unless another run has begun meanwhile. */

@@ -136,7 +136,8 @@ export function onSettled(
   };
 }
 
-function isBusy(ctx: HostContext): boolean {
+/** Whether a run goes on; none does in a session that is gone. */
+export function isBusy(ctx: HostContext): boolean {
   try {
     return !ctx.isIdle();
   } catch {

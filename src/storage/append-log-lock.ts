@@ -88,6 +88,12 @@ export class LogLock {
     }
   }
 
+  /** As `run`, but gives up at once when somebody holds the lock: undefined then. */
+  tryRun<T>(work: (held: HeldLogLock) => T): T | undefined {
+    const acquiredMs = Date.now();
+    return this.#tryAcquire() ? this.#runHeld(work, acquiredMs) : undefined;
+  }
+
   #runHeld<T>(work: (held: HeldLogLock) => T, acquiredMs: number): T {
     const isOwned = () => Date.now() - acquiredMs < this.#staleMs * TRUST_SHARE;
     const assertOwned = () => {

@@ -175,6 +175,11 @@ export class SessionTask {
     return this.#joining;
   }
 
+  /** Whether the registry has the session, by this process. */
+  get isRegistered(): boolean {
+    return this.#isRegistered;
+  }
+
   /** Every agent of the task, this one included; throws when the registry cannot be read. */
   agents(): readonly TaskAgent[] {
     return this.#roster().map((agent) => ({ ...agent, running: this.registry.isRunning(agent) }));

@@ -60,6 +60,11 @@ export class CurrentSession {
     }
   }
 
+  /** The parts of the session that is open; its host may have let go of it already. */
+  get opened(): SessionParts | undefined {
+    return this.#parts;
+  }
+
   /** Tools are only run inside a session, and `of` has been called before. */
   get running(): SessionParts {
     if (!this.#parts) throw new Error("no session has started");

@@ -34,17 +34,44 @@ export function wireLauncher(host: Host, session: CurrentSession, wiring: Wiring
 /**
  * Where the journal is brought up to the log, beside each request, compactions and the settled boundary: behind every
  * message of a running loop. Not at `message_end` itself: some hosts write the message only after it, and 0.73.1 prints an
- * answer before it goes on from an overflow when a handler there takes its time.
+ * answer before it goes on from an overflow when a handler there takes its time. 0.73.1 tells of the end of a turn when
+ * `prompt()` has resolved, and the program may have disposed of the session by then: no context is asked for anything.
  */
 export function wireJournal(host: Host, session: CurrentSession): void {
-  const sync = (_event: unknown, ctx: HostContext) => {
-    void session.of(ctx).access.sync();
+  const sync = () => {
+    void session.opened?.access.sync();
     return undefined;
   };
-  host.on("tool_call", sync);
-  host.on("tool_result", sync);
-  host.on("session_tree", sync);
-  host.on("session_compact", sync);
+  for (const event of ["tool_call", "tool_result", "turn_end", "session_tree", "session_compact"] as const)
+    host.on(event, sync);
+  wireExit(host, session);
+}
+
+/** From the start of a run until all of it is in the journal, a process that ends writes down what is missing. */
+function wireExit(host: Host, session: CurrentSession): void {
+  let armed: (() => void) | undefined;
+  const disarm = (): undefined => {
+    if (armed) onExit(armed, "off");
+    armed = undefined;
+  };
+  host.on("agent_start", () => {
+    const access = session.opened?.access;
+    if (armed || !access) return undefined;
+    armed = () => access.syncNow();
+    onExit(armed, "on");
+    return undefined;
+  });
+  host.on("agent_end", () => {
+    void session.opened?.access.sync().then(disarm);
+    return undefined;
+  });
+  host.on("session_shutdown", disarm);
+}
+
+/** Any number of sessions may run in one process, so each makes room for its own listener. */
+function onExit(listener: () => void, how: "on" | "off"): void {
+  process.setMaxListeners(process.getMaxListeners() + (how === "on" ? 1 : -1));
+  process[how]("exit", listener);
 }
 
 /** Brings a session's entry in the registry up to its log: children may inherit from there. */
@@ -104,6 +131,7 @@ export function launcherTask(parts: SessionParts, { runningOn }: Pick<Wiring, "r
     models: () => context().modelRegistry,
     sdk: () => loadHostSdk(runningOn),
     settings,
+    flush: () => parts.flush(),
   });
 }
 
