@@ -34,7 +34,7 @@ export function wireLauncher(host: Host, session: CurrentSession, wiring: Wiring
 /**
  * Where the journal is brought up to the log, beside each request, compactions and the settled boundary: behind every
  * message of a running loop. Not at `message_end` itself: some hosts write the message only after it, and 0.73.1 prints an
- * answer before it goes on from an overflow when a handler there takes its time. 0.73.1 tells of the end of a turn when
+ * answer before it goes on from an overflow when a handler there takes its time. 0.73.1 tells of the end of a run when
  * `prompt()` has resolved, and the program may have disposed of the session by then: no context is asked for anything.
  */
 export function wireJournal(host: Host, session: CurrentSession): void {
@@ -42,27 +42,29 @@ export function wireJournal(host: Host, session: CurrentSession): void {
     void session.opened?.access.sync();
     return undefined;
   };
-  for (const event of ["tool_call", "tool_result", "turn_end", "session_tree", "session_compact"] as const)
-    host.on(event, sync);
+  for (const event of ["tool_call", "tool_result", "session_tree", "session_compact"] as const) host.on(event, sync);
   wireExit(host, session);
 }
 
 /** From the start of a run until all of it is in the journal, a process that ends writes down what is missing. */
 function wireExit(host: Host, session: CurrentSession): void {
   let armed: (() => void) | undefined;
+  let runs = 0;
   const disarm = (): undefined => {
     if (armed) onExit(armed, "off");
     armed = undefined;
   };
   host.on("agent_start", () => {
     const access = session.opened?.access;
+    runs++;
     if (armed || !access) return undefined;
     armed = () => access.syncNow();
     onExit(armed, "on");
     return undefined;
   });
   host.on("agent_end", () => {
-    void session.opened?.access.sync().then(disarm);
+    const ended = runs;
+    void session.opened?.access.sync().then(() => (ended === runs ? disarm() : undefined));
     return undefined;
   });
   host.on("session_shutdown", disarm);
