@@ -1,13 +1,46 @@
 // What Pi loads. In a checkout it runs the sources, through Pi's own TypeScript loader; in the published package the
-// bundle, which Node loads once per process. It hands over what only Pi's loader can import, and decides nothing else.
-import { existsSync } from "node:fs";
+// bundle, which Node loads once per process. It hands over what only Pi's loader can import, and decides nothing else but
+// whether a checkout is ready: sources whose libraries are missing would load, and fail with the first note.
+import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
 import { isContextOverflow } from "@mariozechner/pi-ai";
+
+const require = createRequire(import.meta.url);
+const isCheckout = existsSync(new URL("./src/index.ts", import.meta.url));
+
+/** The libraries of the sources that are not installed. */
+function missingLibraries() {
+  const { dependencies } = JSON.parse(readFileSync(new URL("./package.json", import.meta.url), "utf8"));
+  return Object.keys(dependencies).filter((name) => {
+    try {
+      require.resolve(name);
+      return false;
+    } catch {
+      return true;
+    }
+  });
+}
+
+function notReady(missing) {
+  return () => {
+    const folder = fileURLToPath(new URL(".", import.meta.url)).replace(/[/\\]$/, "");
+    const reason = `this checkout has no ${missing.join(" and no ")} yet`;
+    throw new Error(
+      `pi-token-budget is not loaded: ${reason}. Run \`npm ci --omit=dev\` in ${folder}, then start Pi again.`,
+    );
+  };
+}
+
+async function sources() {
+  const missing = missingLibraries();
+  if (missing.length > 0) return notReady(missing);
+  const { createTokenBudgetExtension } = await import("./src/index.ts");
+  return createTokenBudgetExtension({ isContextOverflow });
+}
 
 // At the top level on purpose: where plain Node cannot import all of this, the module fails to load natively as a
 // whole, and Pi's loader then runs it through its own transformer and its own names for Pi's packages.
-const core = existsSync(new URL("./src/index.ts", import.meta.url))
-  ? await import("./src/index.ts")
-  : createRequire(import.meta.url)("./dist/core.cjs");
-
-export default core.createTokenBudgetExtension({ isContextOverflow });
+export default isCheckout
+  ? await sources()
+  : require("./dist/core.cjs").createTokenBudgetExtension({ isContextOverflow });

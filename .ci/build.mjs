@@ -5,8 +5,19 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, wr
 import { isBuiltin } from "node:module";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
-import ts from "typescript";
+
+/** Not imported by name: a clone in which nothing is installed is told what to run. */
+async function builders() {
+  try {
+    return { build: (await import("esbuild")).build, ts: (await import("typescript")).default };
+  } catch (error) {
+    if (error?.code !== "ERR_MODULE_NOT_FOUND") throw error;
+    console.error("build: esbuild and typescript are not installed: run `npm ci` first.");
+    process.exit(1);
+  }
+}
+
+const { build, ts } = await builders();
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url)).replace(/[/\\]$/, "");
 const DIST = join(ROOT, "dist");

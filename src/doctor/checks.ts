@@ -1,6 +1,8 @@
-// What the doctor looks at. Each check answers what it found; none throws, and none changes anything but the journal, which
-// is brought up to the log first.
+// What the doctor looks at. Each check answers what it found; none throws, and none leaves anything changed but the journal,
+// which is brought up to the log first. What can be tried is tried.
+import { randomUUID } from "node:crypto";
 import { messageOf } from "../errors.ts";
+import type { NotesStore } from "../notes/store.ts";
 import { type PlaceState, placeState, staleLocks } from "../storage/inspect.ts";
 import type { AdapterResult } from "../subagents/adapter.ts";
 import type { Registry } from "../task/registry.ts";
@@ -62,6 +64,23 @@ export function checkStorage(folders: readonly [string, ...string[]]): Finding {
   if (mends.length > 0) return problem("storage", folders[0], mends.join(" "));
   const isThere = states[0]?.type === "fine";
   return fine("storage", `${folders[0]}, ${isThere ? "writable and private" : "made with the first write"}`);
+}
+
+/** Writes a note, reads it back and removes it: what a checkpoint needs, done for once. */
+export async function checkNotes(notes: NotesStore): Promise<Finding> {
+  const path = `token-budget-doctor-${randomUUID()}.md`;
+  const text = "Written by /token-budget doctor to see that notes can be saved. It may be removed.\n";
+  try {
+    await notes.write(path, text);
+    try {
+      if (notes.read(path).text !== text) throw new Error("what was read back is not what was written");
+    } finally {
+      await notes.remove(path);
+    }
+    return fine("notes", "one was written, read back and removed");
+  } catch (error) {
+    return problem("notes", messageOf(error), `Until this is mended no checkpoint can be saved. See ${notes.root}.`);
+  }
 }
 
 export function checkLocks(folders: readonly string[], files: readonly string[]): Finding {

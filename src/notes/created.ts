@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { AtomicFiles } from "../storage/atomic-file.ts";
-import { type DiskCalls, ensurePrivateDirectory } from "../storage/disk.ts";
+import { codeOf, type DiskCalls, ensurePrivateDirectory } from "../storage/disk.ts";
 import type { FoundFile } from "../storage/tree.ts";
 import { inspectVersionedJson, type VersionedFile, writeVersionedJson } from "../storage/versioned-json.ts";
 
@@ -56,6 +56,15 @@ export class CreationTimes {
   /** Makes sure that a note which is about to be overwritten keeps its creation time. */
   keep(path: string, times: () => FileTimes, under: UnderLock): void {
     if (this.#recorded(path) === undefined) this.record(path, earliestMs(times()), under);
+  }
+
+  /** Forgets a note that was removed. */
+  forget(path: string): void {
+    try {
+      this.#disk.unlinkSync(this.#source(path).file);
+    } catch (error) {
+      if (codeOf(error) !== "ENOENT") throw error;
+    }
   }
 
   /** Undefined when nothing usable is recorded. */

@@ -72,6 +72,11 @@ interface Change {
   readonly copyOf?: { readonly createdMs: number; readonly updatedMs: number };
 }
 
+/** Spellings that a case-insensitive disk takes for one file share a lock. */
+function lockNameOf(path: string): string {
+  return hashedName(foldedName(path));
+}
+
 export class NotesStore {
   readonly root: string;
   readonly agent: string;
@@ -118,6 +123,21 @@ export class NotesStore {
   read(path: string): NoteContent {
     const { bytes, modifiedMs } = this.#notes.read(path);
     return { text: bytes.toString("utf8"), bytes: bytes.length, updatedAt: new Date(modifiedMs).toISOString() };
+  }
+
+  /** Takes a note away, with its creation time; one that is not there is no error. */
+  async remove(path: string): Promise<void> {
+    const shown = this.#notes.shown(path);
+    await this.#locks.withLock({ name: lockNameOf(path), shown }, (held) => {
+      const file = this.#notes.find(path);
+      held.assertOwned();
+      try {
+        if (file !== undefined) this.#disk.unlinkSync(file);
+        this.#created.forget(path);
+      } catch (error) {
+        throw storageFailure(error, { shown, doing: "written" });
+      }
+    });
   }
 
   list(query: NoteListQuery = {}): NoteList {
@@ -184,8 +204,7 @@ export class NotesStore {
     const { path } = change;
     const shown = this.#notes.shown(path);
     await this.#files.load();
-    // Spellings that a case-insensitive disk takes for one file share a lock.
-    const lockName = hashedName(foldedName(path));
+    const lockName = lockNameOf(path);
     return this.#locks.withLock({ name: lockName, shown }, (held) => {
       const file = this.#notes.find(path);
       const isNew = file === undefined;

@@ -5,6 +5,7 @@ import {
   checkCopies,
   checkJournal,
   checkLocks,
+  checkNotes,
   checkRegistry,
   checkSettings,
   checkStorage,
@@ -58,10 +59,13 @@ export async function examine(host: Host, parts: SessionParts, { adapter, copies
   const { storageRoot } = task.context;
   const metas = [`${notes.root}.meta`, task.registry.layout.meta, locatorLayout(storageRoot).meta];
   const journalLock = join(task.historyDir, "journal.jsonl.lock");
+  // It makes the folders that the next checks look at.
+  const written = await checkNotes(notes);
   return doctorReport([
     checkVersions({ host: hostPackage(), node: process.versions.node, own: ownPackage()?.version ?? "unknown" }),
     checkWindows({ enabled: parts.enabled(), aside: parts.aside.reason }),
     checkStorage([storageRoot, notes.root, task.registry.layout.directory, task.historyDir]),
+    written,
     checkLocks(
       metas.map((meta) => join(meta, "locks")),
       [journalLock],

@@ -1,5 +1,5 @@
 // The doctor finds what is wrong, on real folders, and says how to mend it.
-import { chmodSync, mkdirSync, utimesSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
@@ -7,6 +7,7 @@ import {
   checkCopies,
   checkJournal,
   checkLocks,
+  checkNotes,
   checkSettings,
   checkStorage,
   checkTools,
@@ -14,6 +15,8 @@ import {
   checkWindows,
 } from "../../src/doctor/checks.ts";
 import { doctorReport } from "../../src/doctor/report.ts";
+import { NotesStore } from "../../src/notes/store.ts";
+import { NODE_DISK } from "../../src/storage/disk.ts";
 import { temporaryDirectory } from "../storage/disks.ts";
 
 function folder(name: string, mode = 0o700): string {
@@ -98,3 +101,42 @@ describe("the doctor", () => {
     expect([...doctorReport([checkSettings(many)])].length).toBeLessThan(9_000);
   });
 });
+
+describe("the doctor's note", () => {
+  it("is written, read and removed, and leaves nothing but empty folders", async () => {
+    const root = join(temporaryDirectory(), "notes");
+    const notes = new NotesStore({ root, agent: "/root" });
+    expect(await checkNotes(notes)).toMatchObject({ mend: undefined, text: "one was written, read back and removed" });
+    const left = [root, `${root}.meta`].flatMap((folder) => filesBelow(folder));
+    expect(left).toEqual([]);
+  });
+
+  it("finds a folder that takes no note, a full disk and a store that gives back something else", async () => {
+    const inTheWay = join(temporaryDirectory(), "notes");
+    writeFileSync(inTheWay, "in the way");
+    const found = await checkNotes(new NotesStore({ root: inTheWay, agent: "/root" }));
+    expect(found.mend).toContain("no checkpoint can be saved");
+
+    const full = { ...NODE_DISK, renameSync: () => failing("ENOSPC") };
+    const onFullDisk = new NotesStore({ root: join(temporaryDirectory(), "notes"), agent: "/root", disk: full });
+    expect((await checkNotes(onFullDisk)).text).toContain("Free disk space");
+
+    const root = join(temporaryDirectory(), "notes");
+    const forgetful = {
+      ...NODE_DISK,
+      readFileSync: (() => Buffer.from("else")) as unknown as typeof NODE_DISK.readFileSync,
+    };
+    const other = await checkNotes(new NotesStore({ root, agent: "/root", disk: forgetful }));
+    expect(other.text).toContain("what was read back is not what was written");
+    expect(filesBelow(root)).toEqual([]);
+  });
+});
+
+function failing(code: string): never {
+  throw Object.assign(new Error(code), { code });
+}
+
+function filesBelow(folder: string): string[] {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name);
+}

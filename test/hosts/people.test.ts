@@ -213,7 +213,7 @@ describe("the commands", () => {
     chmodSync(folder, 0o755);
     const found = await said(s, "/token-budget doctor");
     expect(found).toContain(`→ chmod 700 ${JSON.stringify(folder)}`);
-    expect(found).toContain("1 of 9 need mending.");
+    expect(found).toMatch(/1 of \d+ need mending\.$/);
 
     const other = await pi({
       ui: true,
