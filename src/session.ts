@@ -219,6 +219,7 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
     contextWindow: () => ctx.model?.contextWindow,
     continues: () => coordination.owner === undefined,
     send: (message, delivery) => host.send(message, delivery),
+    report,
     mark: (customType, data) => host.mark(customType, data),
   });
   const phase = () => phaseOf(windows.state, enabled(), windows.compacting);

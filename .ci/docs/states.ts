@@ -221,6 +221,8 @@ function effectText(effect: Effect): string {
       return "repeat the bootstrap";
     case "cancel_compaction":
       return "cancel the compaction";
+    case "leave_overflow":
+      return "leave it and say so";
   }
 }
 

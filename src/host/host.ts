@@ -19,6 +19,7 @@ import { type CompactionReason, compactionReason } from "./compaction.ts";
 import { blocksOf, type EntrySource, isImageBlock, isTextBlock, type LogMessage } from "./entries.ts";
 import { type IsOverflow, isOverflowMessage } from "./overflow.ts";
 import { isBusy, onSettled, type RetrySettings, type Settled, type SettledBoundary } from "./settled.ts";
+import { TakenOutAnswers } from "./taken-out.ts";
 
 export interface Compaction {
   readonly reason: CompactionReason;
@@ -63,6 +64,7 @@ export class Host {
   readonly #isOverflow: IsOverflow;
   readonly #quietTickMs: number;
   readonly #shown = new Set<string>();
+  readonly #takenOut = new TakenOutAnswers();
   #running = false;
   #runs = 0;
   #stoppedAt = Number.NEGATIVE_INFINITY;
@@ -238,10 +240,29 @@ export class Host {
         const reason = compactionReason(event, (message) => this.isOverflow(message, ctx));
         const { customInstructions, signal, preparation } = event;
         const inRun = this.#isInRun();
+        const newest = event.branchEntries.findLast(({ message }) => message?.role === "assistant")?.message;
+        if (reason === "overflow" && newest?.stopReason === "stop") this.#takenOut.keep(newest);
         return handler({ reason, tokensBefore: preparation.tokensBefore, customInstructions, signal, inRun }, ctx);
       },
       { cancel: true },
     );
+  }
+
+  /** The messages of a request, with the finished answers that the host has taken out of them. */
+  onRequest(
+    handler: (messages: readonly LogMessage[], ctx: HostContext) => Promise<readonly LogMessage[] | undefined>,
+  ): void {
+    for (const name of ["session_compact", "session_tree"] as const) {
+      this.on(name, () => {
+        this.#takenOut.forget();
+        return undefined;
+      });
+    }
+    this.on("context", async (event, ctx) => {
+      const whole = this.#takenOut.putBack(event.messages);
+      const messages = (await handler(whole, ctx)) ?? (whole === event.messages ? undefined : whole);
+      return messages && { messages };
+    });
   }
 
   /** Only newer hosts tell of a failed compaction. */

@@ -30,7 +30,8 @@ export type LogFact =
     };
 
 function isFailure(message: LogMessage | undefined): boolean {
-  return message?.stopReason === "error" || message?.stopReason === "aborted";
+  const isCutToNothing = message?.stopReason === "length" && blocksOf(message.content).length === 0;
+  return isCutToNothing || message?.stopReason === "error" || message?.stopReason === "aborted";
 }
 
 /** What a response reports of its usage, in tokens; undefined when it reports none. */

@@ -14,10 +14,10 @@ export interface LogState {
   readonly cause: OpenerCause | undefined;
   /** The window holds something besides its bootstrap, control messages and calls of new_context. */
   readonly hasWork: boolean;
+  /** Windows in a row that overflows have opened since the person last spoke, up to this one. */
+  readonly overflows: number;
   /** A response of this window did not fail. */
   readonly answered: boolean;
-  /** A message of the user has arrived in this window. */
-  readonly userSpoke: boolean;
   /** A response of this window reported its usage, so the host's figure is this window's. */
   readonly usageKnown: boolean;
   /** The call of the latest own note write, when it failed in this window. */
@@ -37,8 +37,8 @@ export const INITIAL_LOG: LogState = {
   number: 1,
   cause: undefined,
   hasWork: false,
+  overflows: 0,
   answered: false,
-  userSpoke: false,
   usageKnown: false,
   failedWrite: undefined,
   reminded: false,
@@ -90,11 +90,23 @@ function withoutFence(log: LogState, { kind }: Fence): LogState {
   return { ...log, ...fallback, fence: undefined };
 }
 
+/** A compaction of somebody else is no progress: what overflowed before it may overflow after it. */
+function overflowsIn({ overflows }: LogState, { cause }: LogFact & { type: "window_opened" }): number {
+  if (cause === undefined) return overflows;
+  return cause === "overflow" ? overflows + 1 : 0;
+}
+
 /** One more fact of the log. */
 export function foldLog(log: LogState, fact: LogFact): LogState {
   switch (fact.type) {
     case "window_opened":
-      return { ...INITIAL_LOG, number: fact.number, cause: fact.cause, hardFiredAt: log.hardFiredAt };
+      return {
+        ...INITIAL_LOG,
+        number: fact.number,
+        cause: fact.cause,
+        overflows: overflowsIn(log, fact),
+        hardFiredAt: log.hardFiredAt,
+      };
     case "control_arrived":
       return onControl(log, fact);
     case "control_cancelled":
@@ -107,7 +119,7 @@ export function foldLog(log: LogState, fact: LogFact): LogState {
         checkpoint: fact.requestId,
       };
     case "user_spoke":
-      return { ...log, userSpoke: true, checkpoint: undefined };
+      return { ...log, overflows: 0, checkpoint: undefined };
     case "worked":
       return { ...log, hasWork: true };
     case "model_answered":

@@ -95,7 +95,9 @@ export type Effect =
   | ({ readonly type: "send_control"; readonly hardTriggerTokens: number | undefined } & Queued)
   | { readonly type: "run_checkpoint"; readonly requestId: string }
   | { readonly type: "consolidate" }
-  | { readonly type: "cancel_compaction" };
+  | { readonly type: "cancel_compaction" }
+  /** A request does not fit and another window would not help: what the host makes of it stands. */
+  | { readonly type: "leave_overflow" };
 
 export interface Step {
   readonly state: WindowState;
@@ -215,8 +217,7 @@ function onCompaction(before: WindowState, event: Live<"compaction_started">): S
   const isOld = event.unconsolidatedWindows > 0;
   switch (event.reason) {
     case "overflow":
-      // A second overflow in a row is the host's plain error.
-      return isOverflowInARow(log) ? cancel : stay(state, { type: "open_window", cause: "overflow" });
+      return onOverflow(state);
     case "manual":
       if (!log.hasWork) return isOld ? stay(state, { type: "consolidate" }) : cancel;
       if (log.checkpoint !== undefined) return stay(state, { type: "open_window", cause: "manual_compact" });
@@ -229,9 +230,14 @@ function onCompaction(before: WindowState, event: Live<"compaction_started">): S
   }
 }
 
-/** Nothing was answered and nobody has spoken since the last overflow: a third attempt would be a loop. */
-function isOverflowInARow({ cause, answered, userSpoke }: LogState): boolean {
-  return cause === "overflow" && !answered && !userSpoke;
+/** How many windows overflows may open without a word of the person: whatever overflows each of them goes on for ever. */
+export const OVERFLOWS_IN_A_ROW_MAX = 3;
+
+/** An overflow opens a window, unless nothing was answered since the last one or there were too many in a row. */
+function onOverflow(state: WindowState): Step {
+  const { overflows, answered } = state.log;
+  const isLoop = (overflows > 0 && !answered) || overflows >= OVERFLOWS_IN_A_ROW_MAX;
+  return stay(state, isLoop ? { type: "leave_overflow" } : { type: "open_window", cause: "overflow" });
 }
 
 function startCheckpoint(state: WindowState, requestId: string, opensByWrite: boolean): Step {
@@ -265,7 +271,7 @@ function onLive(state: WindowState, event: LiveEvent): Step {
       // A steer that is not on the branch by now was taken back, so it is offered again.
       return live(state, { claim: undefined, queued: state.live.queued.filter(({ via }) => via === "nextTurn") });
     case "overflow_settled":
-      return isOverflowInARow(state.log) ? stay(state) : stay(state, { type: "open_window", cause: "overflow" });
+      return onOverflow(state);
     case "compaction_started":
       return onCompaction(state, event);
     case "manual_compacting": {

@@ -46,6 +46,8 @@ export interface WindowShellParts extends Omit<BudgetWatchParts, "send"> {
   readonly continues: () => boolean;
   /** What the host keeps of a session when it compacts, in tokens. */
   readonly keepRecentTokens: number;
+  /** Tells the person something, in one line. */
+  readonly report: (problem: string) => void;
   /** Writes a data entry on the log. */
   readonly mark: (customType: string, data: unknown) => void;
 }
@@ -69,6 +71,9 @@ export type StartControlTurn = (start: () => void) => Omit<ControlTurn, "runSign
 const UNCONSOLIDATED_WINDOWS_MAX = 2;
 const UNCONSOLIDATED_MESSAGES_MAX = 5_000;
 
+const OVERFLOW_STAYS =
+  "the request does not fit the model's window, and one more fresh window would not change that. Say how to go on with less, or choose a model with a larger window (/model).";
+
 export class WindowShell {
   readonly #parts: WindowShellParts;
   readonly #live: LiveWindow;
@@ -77,6 +82,8 @@ export class WindowShell {
   #runSignal: AbortSignal | undefined;
   #consolidating = false;
   #compacting = false;
+  /** The window whose overflow the person was told of. */
+  #toldOverflowIn: number | undefined;
   /** The window in which the host refused a consolidation. */
   #refusedIn: number | undefined;
   /** The manual compaction that goes on now has stopped a running turn. */
@@ -228,7 +235,9 @@ export class WindowShell {
   /** Nothing runs and nothing is queued. True when a run was started that answers an overflow. */
   settled(overflowed: boolean): boolean {
     this.#live.tell({ type: "settled" });
-    if (overflowed && this.#live.tell({ type: "overflow_settled" })?.type === "open_window") {
+    const overflow = overflowed ? this.#live.tell({ type: "overflow_settled" }) : undefined;
+    if (overflow?.type === "leave_overflow") this.#tellOverflow();
+    if (overflow?.type === "open_window") {
       const continues = this.#parts.continues();
       this.#parts.send(openingMessage(this.#details("overflow")), continues ? "turn" : "quiet");
       return continues;
@@ -242,7 +251,12 @@ export class WindowShell {
     this.#watch.check("nextTurn");
   }
 
-  /** Whether the newest response of the current window is an overflow that nothing has answered. */
+  /** Whether the newest response is a whole answer. */
+  isFinished(): boolean {
+    return this.newestResponse()?.stopReason === "stop";
+  }
+
+  /** The newest response of the current window. */
   newestResponse(): LogMessage | undefined {
     const { rows, current } = this.branch;
     for (let i = rows.length - 1; i >= current.firstRow; i--)
@@ -254,7 +268,9 @@ export class WindowShell {
 
   /** What becomes of a compaction that the host is about to make; undefined leaves it to the host. */
   async compaction(compaction: Compaction, controlTurn: StartControlTurn): Promise<CompactionAnswer | undefined> {
-    const { reason, tokensBefore } = compaction;
+    const { tokensBefore } = compaction;
+    // A finished answer needs no other attempt, however much it used.
+    const reason = compaction.reason === "overflow" && this.isFinished() ? "threshold" : compaction.reason;
     const held = unconsolidated(this.branch).windows;
     if (this.#consolidating || (!this.#parts.canCheckpoint() && held > 0)) return this.#consolidation(tokensBefore);
     if (!this.#parts.canCheckpoint()) return undefined;
@@ -268,6 +284,9 @@ export class WindowShell {
         return this.#consolidation(tokensBefore);
       case "run_checkpoint":
         return this.#manualCompaction(compaction, effect.requestId, controlTurn);
+      case "leave_overflow":
+        this.#tellOverflow();
+        return { cancel: true };
       default:
         // In a run the next tool result steers the fallback; outside one it rides along with the next prompt.
         if (reason === "threshold" && !compaction.inRun) this.#watch.check("nextTurn");
@@ -327,6 +346,14 @@ export class WindowShell {
   }
 
   // --- the rest ---
+
+  /** Once in a window. */
+  #tellOverflow(): void {
+    const { number } = this.branch.current;
+    if (this.#toldOverflowIn === number) return;
+    this.#toldOverflowIn = number;
+    this.#parts.report(OVERFLOW_STAYS);
+  }
 
   async #manualCompaction(
     { customInstructions, signal, tokensBefore, inRun }: Compaction,

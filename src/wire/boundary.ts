@@ -23,9 +23,7 @@ export function wireBoundary(host: Host, session: CurrentSession): DropClosedWin
   const boundary = async (settled: Settled, ctx: HostContext) => {
     const { windows, enabled, publish } = session.of(ctx);
     if (!enabled()) return drop(windows, ctx, true);
-    const newest = windows.newestResponse();
-    // A finished answer needs no other attempt, however much it used.
-    const overflowed = !settled.aborted && newest?.stopReason !== "stop" && host.isOverflow(newest, ctx);
+    const overflowed = !settled.aborted && !windows.isFinished() && host.isOverflow(windows.newestResponse(), ctx);
     const started = windows.settled(overflowed);
     publish();
     if (started) {

@@ -19,10 +19,7 @@ export function wireLoop(host: Host, session: CurrentSession): void {
     }
     return { systemPrompt: `${event.systemPrompt}\n\n${GUIDANCE}` };
   });
-  host.on("context", async (event, ctx) => {
-    const messages = await session.of(ctx).request(event.messages);
-    return messages && { messages };
-  });
+  host.onRequest((messages, ctx) => session.of(ctx).request(messages));
   host.on("tool_call", (event, ctx) => {
     const { windows, enabled } = session.of(ctx);
     const reason = enabled() ? windows.refusal(event) : undefined;

@@ -59,6 +59,9 @@ export class Life {
   readonly delivered: string[] = [];
   /** Tools that ran under a fence and were no own note write. */
   ranUnderFence = 0;
+  /** Windows that overflows have opened since the user last spoke or another window opened; and the most there ever were. */
+  overflows = 0;
+  mostOverflows = 0;
   #cursor: FactCursor = CURSOR_AT_START;
   #queue: { kind: "reminder" | "fallback"; windowId: string; requestId: string; hard: number | undefined }[] = [];
   #n = 0;
@@ -86,6 +89,7 @@ export class Life {
     switch (move) {
       case "user":
         this.log.user(`message ${++this.#n}`);
+        this.overflows = 0;
         break;
       case "answer":
       case "failed_answer":
@@ -218,6 +222,8 @@ export class Life {
   }
 
   #opening(cause: OpenerCause): unknown {
+    this.overflows = cause === "overflow" ? this.overflows + 1 : 0;
+    this.mostOverflows = Math.max(this.mostOverflows, this.overflows);
     this.openings.push({ cause, fenced: fenceOf(this.state) !== undefined, hadWork: this.state.log.hasWork });
     return openerDetails(this.branch.current.number + 1, cause);
   }

@@ -1,7 +1,15 @@
 // The window machine: what the log says, what is decided from it, and what no sequence of events can break.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Effect, fenceOf, type LiveEvent, replay, step, type WindowState } from "../../src/window/machine.ts";
+import {
+  type Effect,
+  fenceOf,
+  type LiveEvent,
+  OVERFLOWS_IN_A_ROW_MAX,
+  replay,
+  step,
+  type WindowState,
+} from "../../src/window/machine.ts";
 import { call, indexOf, openerDetails, TestLog, text } from "../log/branches.ts";
 import { Life, MOVES } from "./lives.ts";
 
@@ -105,8 +113,10 @@ describe("a compaction of the host", () => {
     log.user("hello");
     expect(decide(log, compaction("overflow"))).toEqual({ type: "open_window", cause: "overflow" });
     log.compaction("opens w2", openerDetails(2, "overflow"));
-    expect(decide(log, compaction("overflow"))).toEqual({ type: "cancel_compaction" });
+    expect(decide(log, compaction("overflow"))).toEqual({ type: "leave_overflow" });
     withUsage(log, text("answer"));
+    expect(decide(log, compaction("overflow"))?.type).toBe("open_window");
+    log.message({ role: "assistant", content: [], stopReason: "length", usage: { input: 10, output: 0 } });
     expect(decide(log, compaction("overflow"))?.type).toBe("open_window");
   });
 });
@@ -135,6 +145,8 @@ describe(`over ${RUNS} random sessions`, () => {
         expect(new Set(life.delivered).size).toBe(life.delivered.length);
         // Nothing but own note writes runs under a fence, and at most one of them is its checkpoint.
         expect(life.ranUnderFence).toBe(0);
+        // Overflows alone never go on for ever.
+        expect(life.mostOverflows).toBeLessThanOrEqual(OVERFLOWS_IN_A_ROW_MAX);
         for (const writes of life.writesUnderFence.values()) expect(writes).toBe(1);
         for (const opening of life.openings) {
           // No window out of a fence without its checkpoint, except by an overflow or its own manual compaction.
