@@ -110,6 +110,11 @@ export function windowClosedReason(tool: string, windowId: string): string {
   return `${tool} was not run: an earlier call of this message opened window ${windowId}. Call it again in the new window if it is still needed.`;
 }
 
+/** Said with a result whose call sent a string in the place of something else. */
+export function readAsNotice(field: string, kind: string): string {
+  return `(${field} came as a string and was read as what it holds; send ${kind} itself.)`;
+}
+
 export function newContextDisabledReason(): string {
   return "new_context: windows are off in this session. Notes and history still work.";
 }

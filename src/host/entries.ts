@@ -101,3 +101,20 @@ export function blocksOf(content: unknown): readonly unknown[] {
   if (typeof content === "string") return [{ type: "text", text: content }];
   return Array.isArray(content) ? content : [];
 }
+
+/** A batch of calls has few entries between its message and its last call. */
+const CALL_SEARCH_MAX_ENTRIES = 1_000;
+
+/** The arguments of a running call as the model sent them; undefined when its message is not on the log. */
+export function sentArguments(entries: EntrySource, toolCallId: string): unknown {
+  let id = entries.leafId();
+  for (let looked = 0; id !== null && looked < CALL_SEARCH_MAX_ENTRIES; looked++) {
+    const entry = entries.entry(id);
+    if (entry?.message?.role === "assistant") {
+      const call = blocksOf(entry.message.content).find((block) => isToolCallBlock(block) && block.id === toolCallId);
+      return isToolCallBlock(call) ? call.arguments : undefined;
+    }
+    id = entry?.parentId ?? null;
+  }
+  return undefined;
+}

@@ -16,7 +16,7 @@ import type {
   HostToolResult,
 } from "./api.ts";
 import { type CompactionReason, compactionReason } from "./compaction.ts";
-import { blocksOf, type EntrySource, isImageBlock, isTextBlock, type LogMessage } from "./entries.ts";
+import { blocksOf, type EntrySource, isImageBlock, isTextBlock, type LogMessage, sentArguments } from "./entries.ts";
 import { type IsOverflow, isOverflowMessage } from "./overflow.ts";
 import { isBusy, onSettled, type RetrySettings, type Settled, type SettledBoundary } from "./settled.ts";
 import { TakenOutAnswers } from "./taken-out.ts";
@@ -282,6 +282,7 @@ export class Host {
         toolCallId: string,
         params: unknown,
         signal: AbortSignal | undefined,
+        sent: unknown,
       ) => Promise<HostToolResult>;
     },
     beforeEach: (ctx: HostContext) => void,
@@ -292,7 +293,7 @@ export class Host {
         if (!ctx?.sessionManager)
           throw new TokenBudgetError("refused", `${tool.name}: refused, because no agent session made this call.`);
         beforeEach(ctx);
-        return tool.execute(toolCallId, params, signal);
+        return tool.execute(toolCallId, params, signal, sentArguments(entriesOf(ctx), toolCallId));
       },
     });
   }

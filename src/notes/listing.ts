@@ -93,6 +93,12 @@ export function searchNotes(notes: NoteFiles, created: CreationTimes, query: Not
       "query is empty. Give the text to look for, as it stands in a line.",
     );
   }
+  if (query.query.includes("\n")) {
+    throw new TokenBudgetError(
+      "invalid_argument",
+      "query holds a line break, and notes are searched line by line. Give a text that stands in one line.",
+    );
+  }
   const { prefix = "", maxFiles = NO_LIMIT, maxMatchesPerFile = NO_LIMIT } = query;
   const walk = notes.walk(prefix);
   const leftOut = [...walk.leftOut];

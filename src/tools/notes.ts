@@ -64,19 +64,30 @@ interface FoundLine {
   readonly points: CodePointText;
 }
 
-/** The line, or the part around its first match with an ellipsis where it is cut. */
-function shortenedLine({ points, match }: FoundLine, codePoints: number): string {
-  if (points.length <= codePoints) return points.text;
+/** A stretch of a line, in code points. */
+interface Part {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The line, or the part around its first match. */
+function shownPart({ points, match }: FoundLine, codePoints: number): Part {
+  if (points.length <= codePoints) return { from: 0, to: points.length };
   const room = Math.max(1, codePoints - 2);
   const start = points.toCodePoint(match.start);
   const before = Math.max(0, Math.floor((room - (points.toCodePoint(match.end) - start)) / 2));
   const from = Math.max(0, Math.min(start - before, points.length - room));
-  const to = from + room;
-  return `${from > 0 ? "…" : ""}${points.slice(from, to)}${to < points.length ? "…" : ""}`;
+  return { from, to: from + room };
 }
 
+/** Of a line that is cut also where the part stands in it, as notes_read_file counts when it reads that line alone. */
 function lineRow(line: FoundLine, codePoints: number): JsonRow {
-  return { path: line.path, line: line.match.line, text: shortenedLine(line, codePoints) };
+  const { points, path, match } = line;
+  const { from, to } = shownPart(line, codePoints);
+  const text = `${from > 0 ? "…" : ""}${points.slice(from, to)}${to < points.length ? "…" : ""}`;
+  const isCut = to - from < points.length;
+  const place = isCut ? { line_chars: points.length, offset_chars: from, limit_chars: to - from } : {};
+  return { path, line: match.line, text, ...place };
 }
 
 /** The size of all notes for a warning; a write that is done does not fail because they cannot be counted. */

@@ -130,7 +130,9 @@ export const TOOL_SPECS = {
     reference: "notes.search_contents",
     label: "Search notes",
     executionMode: "parallel",
-    description: "Find a literal, case-sensitive string in notes, line by line.",
+    description:
+      "Find a literal, case-sensitive string in notes, line by line. A cut line's offset_chars and limit_chars count from " +
+      "that line: give it as start_line and stop_line.",
     params: {
       query: { type: "string", ...required },
       path_prefix: { type: "string", ...nullable },

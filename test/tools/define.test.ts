@@ -1,9 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { ErrorCode } from "../../src/errors.ts";
-import { defineTool, usedLimit, validateArguments } from "../../src/tools/define.ts";
+import { readArguments } from "../../src/tools/arguments.ts";
+import { defineTool, usedLimit } from "../../src/tools/define.ts";
 import { TOOL_NAMES, TOOL_SPECS, type ToolName, type ToolSpec } from "../../src/tools/specs.ts";
 
 const ALL_TOOLS = TOOL_NAMES.map((name): [ToolName, ToolSpec] => [name, TOOL_SPECS[name]]);
+
+const validateArguments = (name: ToolName, raw: unknown) => readArguments(name, raw).params;
 
 /** Arguments with every required parameter. */
 function requiredOf(spec: ToolSpec): Record<string, unknown> {
@@ -42,18 +45,18 @@ describe("wrong arguments are errors that name the field, the value and the rule
       'new_context: unknown parameter "constructor"; it takes no parameters.',
     ],
     [
-      "a number as a string",
+      "a string that is no whole number",
       "history_list_items",
-      { limit: "5" },
+      { limit: "5.0" },
       "invalid_argument",
-      'history_list_items: limit is "5"; it must be a whole number of at least 1.',
+      'history_list_items: limit is "5.0"; it must be a whole number of at least 1.',
     ],
     [
       "a list that is no list",
       "todo_write",
-      { todos: "[]" },
+      { todos: "[" },
       "invalid_argument",
-      'todo_write: todos is "[]"; it must be an array of objects with content and status.',
+      'todo_write: todos is "["; it must be an array of objects with content and status.',
     ],
     [
       "an item that is no object",
@@ -107,9 +110,9 @@ describe("wrong arguments are errors that name the field, the value and the rule
     [
       "a boolean as a string",
       "history_list_windows",
-      { recent_first: "true" },
+      { recent_first: "yes" },
       "invalid_argument",
-      'history_list_windows: recent_first is "true"; it must be true or false.',
+      'history_list_windows: recent_first is "yes"; it must be true or false.',
     ],
     [
       "null where it is not allowed",
@@ -192,7 +195,7 @@ describe("wrong arguments are errors that name the field, the value and the rule
     expect(validateArguments(name, base)).toEqual(base);
     expect(() => validateArguments(name, { ...base, operation: "x" })).toThrow(/unknown parameter "operation"/);
     for (const [field, param] of Object.entries(spec.params)) {
-      const wrong = param.type === "string" ? 7 : "7";
+      const wrong = param.type === "string" ? 7 : "x";
       expect(() => validateArguments(name, { ...base, [field]: wrong })).toThrow(new RegExp(`${field} is`));
       if (param.nullable) expect(validateArguments(name, { ...base, [field]: null })).toEqual(base);
       else expect(() => validateArguments(name, { ...base, [field]: null })).toThrow(new RegExp(`${field} is null`));
@@ -208,7 +211,90 @@ describe("wrong arguments are errors that name the field, the value and the rule
   });
 });
 
+describe("a string that can only mean one thing is read as that, and the result says so", () => {
+  const todo = { content: "a", status: "pending" };
+  test.each<[string, ToolName, unknown, unknown, string]>([
+    ["a whole number", "history_list_items", { limit: "5" }, { limit: 5 }, "(limit came as a string"],
+    [
+      "a negative one",
+      "notes_read_file",
+      { path: "a", start_line: "-3" },
+      { path: "a", start_line: -3 },
+      "(start_line",
+    ],
+    [
+      "a truth",
+      "history_list_windows",
+      { recent_first: "false" },
+      { recent_first: false },
+      "send true or false itself.)",
+    ],
+    ["a list", "todo_write", { todos: JSON.stringify([todo]) }, { todos: [todo] }, "(todos came as a string"],
+    ["an empty list", "todo_write", { todos: "[]" }, { todos: [] }, "send an array itself.)"],
+    ["an item of a list", "todo_write", { todos: [JSON.stringify(todo)] }, { todos: [todo] }, "(todos[0] came as a"],
+    ["all arguments", "todo_write", JSON.stringify({ todos: [todo] }), { todos: [todo] }, "(the object of arguments"],
+  ])("%s", async (_name, tool, sent, params, notice) => {
+    const definition = defineTool(tool, (given) => ({ text: JSON.stringify(given), details: {} }));
+    const handed = definition.prepareArguments(sent);
+    expect(handed).toEqual(params);
+    const { content } = await definition.execute("call-1", handed, undefined, sent);
+    expect(content).toEqual([
+      { type: "text", text: JSON.stringify(params) },
+      { type: "text", text: expect.stringContaining(notice) },
+    ]);
+    // Nothing is said of a call that was right, or that is not on the log.
+    for (const unsaid of [handed, undefined])
+      expect((await definition.execute("call-1", handed, undefined, unsaid)).content).toHaveLength(1);
+  });
+
+  test("what a string holds is checked like the value itself, and a text stays a text", () => {
+    const below = { message: 'history_list_items: limit is "0"; it must be a whole number of at least 1.' };
+    expect(() => validateArguments("history_list_items", { limit: "0" })).toThrow(expect.objectContaining(below));
+    for (const limit of ["05", " 5", "5e1", "0x5", "", "+5", "99999999999999999"])
+      expect(() => validateArguments("history_list_items", { limit })).toThrow(/limit is/);
+    for (const todos of ["{}", "null", '"[]"', '[{"content":1,"status":"pending"}]'])
+      expect(() => validateArguments("todo_write", { todos })).toThrow(/todos/);
+    const note = { path: "5", text: "[true]" };
+    expect(readArguments("notes_write_file", note)).toEqual({ params: note, notices: [] });
+  });
+});
+
+describe("what a host made of the arguments", () => {
+  const run = async (tool: ToolName, handed: unknown, sent: unknown) => {
+    let params: unknown;
+    const definition = defineTool(tool, (given) => {
+      params = given;
+      return { text: "", details: {} };
+    });
+    await definition.execute("call-1", handed, undefined, sent);
+    return params;
+  };
+
+  test("is undone where it is a null of something that is not one", async () => {
+    const sent = { path: "a", start_line: 0, stop_line: null };
+    expect(await run("notes_read_file", { path: "a", start_line: null }, sent)).toEqual({ path: "a", start_line: 0 });
+    const empty = { agent_name: "", window_id: "", role: null };
+    const nulled = { agent_name: null, window_id: null };
+    expect(await run("history_list_items", nulled, empty)).toEqual({ agent_name: "", window_id: "" });
+  });
+
+  test("and what another extension made of them, stands", async () => {
+    const sent = { path: "a", start_line: 2 };
+    expect(await run("notes_read_file", { path: "b", start_line: null }, sent)).toEqual({ path: "b" });
+    expect(await run("notes_read_file", { path: "b", start_line: 3 }, sent)).toEqual({ path: "b", start_line: 3 });
+  });
+});
+
 describe("right arguments", () => {
+  test("a number too large to be exact is clamped like any limit", () => {
+    const huge = { path: "a", limit_chars: 2 ** 60, offset_chars: 1e300, start_line: -1e300 };
+    const most = Number.MAX_SAFE_INTEGER;
+    const params = { path: "a", limit_chars: most, offset_chars: most, start_line: -most };
+    expect(validateArguments("notes_read_file", huge)).toEqual(params);
+    expect(() => validateArguments("notes_read_file", { path: "a", limit_chars: Number.POSITIVE_INFINITY })).toThrow();
+    expect(() => validateArguments("notes_read_file", { path: "a", limit_chars: -1e300 })).toThrow(/at least 1/);
+  });
+
   test("a lone surrogate may be searched for", () => {
     expect(validateArguments("history_search_contents", { query: "\ud83d" })).toEqual({ query: "\ud83d" });
   });
