@@ -18,6 +18,8 @@ import type { RunningChild } from "./window/bootstrap.ts";
 const OPEN_JOURNALS_MAX = 4;
 /** Agents named in one answer. */
 const LISTED_AGENTS_MAX = 50;
+/** Agents whose first request is read and named in one answer, the newest. */
+const FIRST_REQUESTS_MAX = 20;
 /** The beginning of a child's task is looked for in so many items. */
 const TASK_SEARCH_ROWS = 50;
 const TASK_LINE_CODE_POINTS = 100;
@@ -45,14 +47,28 @@ export interface NotesTarget {
   readonly readable: boolean;
 }
 
+/** Another agent as it stands in lists. */
+export interface ListedAgent {
+  readonly address: string;
+  /** Its content is not for this agent: nothing else of it is shown to a model. */
+  readonly isRestricted: boolean;
+  readonly running: boolean;
+  /** The first line of what it was asked first; undefined when that is not known, or not for this agent. */
+  readonly request: string | undefined;
+  /** The agent of pi-subagents that it is. */
+  readonly subagent: string | undefined;
+  /** Tools of this package that it runs without. */
+  readonly lacks: readonly string[];
+}
+
 export class AgentAccess {
   readonly #parts: AgentAccessParts;
   readonly #journal: JournalWriter;
   readonly #reported = new Set<string>();
   /** Most recently used last. */
   readonly #readers = new Map<string, JournalReader>();
-  /** First lines of children's tasks; they never change. */
-  readonly #taskLines = new Map<string, string>();
+  /** First lines of what agents were asked first, which never change; null for one that ended without a request. */
+  readonly #taskLines = new Map<string, string | null>();
 
   constructor(parts: AgentAccessParts) {
     this.#parts = parts;
@@ -106,13 +122,29 @@ export class AgentAccess {
 
   /** Agents by address, the own one first; those that may not be read are marked. Throws when nobody can know. */
   addresses(): readonly string[] {
+    const { agents, omitted } = this.others();
+    const shown = agents.map(({ address, isRestricted }) => (isRestricted ? shownRestricted(address) : address));
+    return [this.agent, ...shown, ...(omitted === 0 ? [] : [`(${omitted} older agents left out)`])];
+  }
+
+  /** The newest of the other agents, in the order of registration. Throws when nobody can know. */
+  others(): { readonly agents: readonly ListedAgent[]; readonly omitted: number } {
     const own = this.#parts.category();
     const others = this.#parts.task.agents().filter(({ address }) => address !== this.agent);
-    const shown = others.slice(-LISTED_AGENTS_MAX).map((other) => {
-      return this.#mayRead(own, other) ? other.address : shownRestricted(other.address);
+    const newest = others.slice(-LISTED_AGENTS_MAX);
+    const agents = newest.map((other) => {
+      const { address, running, subagent, lacks = [] } = other;
+      const isRestricted = !this.#mayRead(own, other);
+      const request = isRestricted ? undefined : (this.#taskLines.get(address) ?? undefined);
+      return { address, isRestricted, running, request, subagent, lacks };
     });
-    const omitted = others.length - shown.length;
-    return [this.agent, ...shown, ...(omitted === 0 ? [] : [`(${omitted} older agents left out)`])];
+    return { agents, omitted: others.length - newest.length };
+  }
+
+  /** What the newest listed agents were asked first, by address, as far as it is known. Throws when nobody can know. */
+  firstRequests(): Readonly<Record<string, string>> {
+    const newest = this.others().agents.slice(-FIRST_REQUESTS_MAX);
+    return Object.fromEntries(newest.flatMap(({ address, request }) => (request ? [[address, request]] : [])));
   }
 
   /** Agents below this one that have not ended, the newest first; none when the registry cannot be read. */
@@ -120,7 +152,8 @@ export class AgentAccess {
     try {
       const own = this.#parts.category();
       return this.#running().map((child) => {
-        if (this.#mayRead(own, child)) return { address: child.address, task: this.#taskLines.get(child.address) };
+        const task = this.#taskLines.get(child.address) ?? undefined;
+        if (this.#mayRead(own, child)) return { address: child.address, task };
         return { address: shownRestricted(child.address), task: undefined };
       });
     } catch {
@@ -129,14 +162,16 @@ export class AgentAccess {
     }
   }
 
-  /** Learns the first line of the tasks of children that have started since; it never throws. */
-  async meetChildren(): Promise<void> {
+  /** Learns what the children that run were asked, or the newest agents that lists show; it never throws. */
+  async meet(which: "running children" | "listed agents"): Promise<void> {
     try {
       const own = this.#parts.category();
-      for (const child of this.#running()) {
-        if (this.#taskLines.has(child.address) || !this.#mayRead(own, child)) continue;
+      for (const child of which === "running children" ? this.#running() : this.#newest()) {
+        const known = this.#taskLines.get(child.address);
+        const isMet = known !== undefined && (known !== null || !child.running);
+        if (isMet || !this.#mayRead(own, child)) continue;
         const line = taskLine(await this.#journalOf(child));
-        if (line !== undefined) this.#taskLines.set(child.address, line);
+        if (line !== undefined || !child.running) this.#taskLines.set(child.address, line ?? null);
       }
     } catch {
       // A child whose journal cannot be read stands in a bootstrap by its address alone.
@@ -228,6 +263,12 @@ export class AgentAccess {
       this.#readers.delete(oldest);
     }
     return reader.refresh();
+  }
+
+  /** Agents that lists show with their first request, the newest first. */
+  #newest(): readonly TaskAgent[] {
+    const others = this.#parts.task.agents().filter(({ address, parent }) => address !== this.agent && parent !== null);
+    return others.slice(-FIRST_REQUESTS_MAX).reverse();
   }
 
   #running(): readonly TaskAgent[] {

@@ -11,12 +11,13 @@ import { parseMembership, type TaskMembership } from "./task/context.ts";
 import { Joining } from "./task/joining.ts";
 import { SessionTodos } from "./ui/todo.ts";
 import { wireBoundary } from "./wire/boundary.ts";
+import { wireChildren } from "./wire/children.ts";
 import { wireCompactions } from "./wire/compactions.ts";
 import { CurrentSession, type Wiring } from "./wire/current.ts";
 import { wireLoop } from "./wire/loop.ts";
 import { wireCommands, wireStatus } from "./wire/people.ts";
 import { wirePlans } from "./wire/plans.ts";
-import { wireChildren, wireJournal, wireLauncher } from "./wire/root-task.ts";
+import { wireJournal, wireLauncher } from "./wire/root-task.ts";
 import { wireTasks } from "./wire/tasks.ts";
 import { registerTools } from "./wire/tools.ts";
 
@@ -55,7 +56,7 @@ export function createTokenBudgetExtension(options: TokenBudgetOptions = {}): To
       const modulePath = options.subagents?.modulePath;
       const host = new Host(api, quietTickMs(env), options.isContextOverflow);
       const childExtension = (task: TaskMembership) => createTokenBudgetExtension({ ...options, task });
-      const surroundings = { adapter: undefined, copies: () => claim.others() };
+      const surroundings = { adapter: undefined, asked: undefined, copies: () => claim.others() };
       wire(host, claim, { env, joining, modulePath, surroundings, runningOn: callingHost(), childExtension });
     } catch (error) {
       // Some hosts keep the listeners of an extension that failed to load.

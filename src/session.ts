@@ -17,6 +17,7 @@ import {
   notify,
   parentSessionOf,
   projectSettingsCount,
+  systemPromptOf,
   waitForEntry,
 } from "./host/host.ts";
 import { settingsFiles } from "./host/settings-files.ts";
@@ -29,6 +30,8 @@ import { fullPath, parseNotePath } from "./notes/paths.ts";
 import { NotesStore } from "./notes/store.ts";
 import { type LoadedSettings, loadSettings, type Settings } from "./settings.ts";
 import type { Work } from "./storage/work.ts";
+import { subagentIn } from "./subagents/child.ts";
+import { missingTools } from "./subagents/diagnostics.ts";
 import type { Category } from "./task/category.ts";
 import type { TaskMembership } from "./task/context.ts";
 import { type ForkSource, forkSource } from "./task/forks.ts";
@@ -45,6 +48,10 @@ import { WindowShell } from "./window/shell.ts";
 
 export interface SessionParts {
   readonly sessionId: string;
+  /** Absolute; undefined for a session in memory. */
+  readonly sessionFile: string | undefined;
+  /** When these parts were made; milliseconds since 1970. */
+  readonly openedMs: number;
   readonly agent: string;
   readonly task: SessionTask;
   /** The other agents of the root task, and the own journal. */
@@ -79,6 +86,8 @@ export interface SessionParts {
   oddities(): readonly string[];
   readonly loaded: LoadedSettings;
   visibleAgents(): { readonly agents: readonly string[]; readonly problems: readonly string[] };
+  /** Learns what other agents were asked, within the time that an answer can wait. */
+  readonly meet: AgentAccess["meet"];
   /** The agent's own. */
   readonly notes: NotesStore;
   /** The messages of the next request; undefined when they go out as they are. */
@@ -93,7 +102,7 @@ export interface SessionParts {
 
 const WARNINGS_MAX = 5;
 
-/** A request waits no longer than this for what its children were asked; their journals may be large. */
+/** A request or a list waits no longer than this for what its children were asked; their journals may be large. */
 const MEETING_MAX_MS = 250;
 
 /** The soft warnings about notes that have grown large; none when they cannot be listed. */
@@ -173,7 +182,16 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
   const source = fork && "notesRoot" in fork ? fork : undefined;
   const owners = new OwnerCategories();
   const contentOf = (other: RosterAgent) => owners.of(other);
-  const task = openTask({ identity, agentDir, membership, category: source?.category, contentOf, report });
+  const task = openTask({
+    identity,
+    agentDir,
+    membership,
+    category: source?.category,
+    contentOf,
+    subagent: subagentIn(systemPromptOf(started)),
+    lacks: missingTools(host.activeTools()),
+    report,
+  });
   const { agent } = task;
   const loaded = loadSettings(settingsFiles(agentDir, started.cwd, projectSettingsCount(started)), env);
   const settings = () => loaded.forModel(ctx.model && `${ctx.model.provider}/${ctx.model.id}`);
@@ -250,10 +268,14 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
       return { agents: [agent], problems: [messageOf(error)] };
     }
   };
+  const meet: AgentAccess["meet"] = (which) =>
+    Promise.race([access.meet(which), delay(MEETING_MAX_MS, undefined, { ref: false })]);
   const figures = () => budgetFigures(windows.used(), ctx.model?.contextWindow, settings().hardRolloverUsedTokens);
 
   return {
     sessionId,
+    sessionFile: identity.sessionFile,
+    openedMs: Date.now(),
     agent,
     task,
     access,
@@ -286,6 +308,10 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
       figures,
       phase,
       agents: () => visibleAgents().agents,
+      firstRequests: async () => {
+        await meet("listed agents");
+        return access.firstRequests();
+      },
       warnings: () => [...visibleAgents().problems, ...notesWarnings(notes)],
       newContext: () => windows.newContext(),
       ownsContinuation: () => coordination.owner === undefined,
@@ -294,13 +320,14 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
     oddities: () => miscounted(windows.branch),
     loaded,
     visibleAgents,
+    meet,
     notes,
     request: async (messages) => {
       const { opener } = windows.branch.current;
       const isUntouched = opener === undefined || opener.type === "foreign_compaction";
       void access.announce();
       void access.sync();
-      await Promise.race([access.meetChildren(), delay(MEETING_MAX_MS, undefined, { ref: false })]);
+      await meet("running children");
       // Switched off, a session keeps the windows it has but gets nothing new.
       if (!enabled() && isUntouched) return withoutRequests(messages);
       const projected = await windows.request(messages, ctx.signal, (isMissing) => waitForEntry(ctx, isMissing));

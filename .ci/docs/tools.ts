@@ -30,9 +30,16 @@ function parameters(params: ToolSpec["params"]): string {
   return rows.length === 0 ? "No parameters." : table([["parameter", "type", "bounds", ""], ...rows]);
 }
 
+/** What an answer holds where the tool's own words do not say it. */
+const ANSWERS: Readonly<Record<string, string>> = {
+  get_context_remaining:
+    "One JSON object: `agent`, `window_id`, `used_tokens`, `remaining_tokens`, `remaining_to_hard_trigger` (null where it is not known), `phase`, `agents` (addresses, the own one first, then the newest 50 others; ` (restricted)` behind those that may not be read), `first_requests` (by address, the first line of what each of the newest 20 of them was asked first, at most 100 characters; left out when nothing is known), and `warnings` (left out when there are none).",
+};
+
 function section(name: string, spec: ToolSpec): string {
   const order = spec.executionMode === "sequential" ? " Runs alone, in order." : "";
-  return `## ${name}\n\n${spec.description}${order}\n\n${parameters(spec.params)}\n`;
+  const answer = ANSWERS[name];
+  return `## ${name}\n\n${spec.description}${order}\n\n${parameters(spec.params)}\n${answer === undefined ? "" : `\n${answer}\n`}`;
 }
 
 export function toolsPage(): string {

@@ -5,9 +5,11 @@ import { messageOf } from "../errors.ts";
 import type { NotesStore } from "../notes/store.ts";
 import { type PlaceState, placeState, staleLocks } from "../storage/inspect.ts";
 import type { AdapterResult } from "../subagents/adapter.ts";
+import { lackingMend, STRAY_MEND, strayText } from "../subagents/diagnostics.ts";
 import type { Registry } from "../task/registry.ts";
+import { lackingText } from "../ui/agents.ts";
 import type { AsideReason } from "../window/aside.ts";
-import { type Finding, fine, problem } from "./report.ts";
+import { type Finding, fine, problem, unknown } from "./report.ts";
 
 export const TESTED_HOSTS = ["0.73.1", "0.84.4", "1.6.0"] as const;
 const NODE_MIN = [20, 6] as const;
@@ -125,16 +127,45 @@ export function checkJournal({ items, journaled, directory, isStopped }: Journal
   return problem("journal", behind, "The next message makes it good; if not, see the warning that it shows.");
 }
 
-export function checkAdapter(result: AdapterResult | undefined, isChild: boolean): Finding {
+const NEWER_HOST = "@earendil-works/pi-coding-agent";
+
+export function checkAdapter(result: AdapterResult | undefined, isChild: boolean, host?: string): Finding {
   if (isChild) return fine("pi-subagents", "this session is a child itself");
   switch (result?.type) {
     case "unavailable":
       return problem("pi-subagents", "its children do without this package", result.diagnostic);
     case "registered":
       return fine("pi-subagents", "its children load this package");
-    default:
-      return fine("pi-subagents", "not in this session");
+    case undefined:
+      return unknown("pi-subagents", "it is still being asked; look again in a moment");
+    default: {
+      const needs = "its published versions need Pi of @earendil-works";
+      return fine("pi-subagents", host === NEWER_HOST ? "not in this session" : `not in this session; ${needs}`);
+    }
   }
+}
+
+export interface ChildFacts {
+  readonly lacking: readonly {
+    readonly address: string;
+    readonly subagent?: string;
+    readonly lacks?: readonly string[];
+  }[];
+  readonly strays: readonly string[];
+}
+
+/** Children that run without this package, or without some of its tools. */
+export function checkChildren({ lacking, strays }: ChildFacts): Finding {
+  if (lacking.length === 0 && strays.length === 0) return fine("children", "none runs without this package");
+  const texts = [
+    ...lacking.map(({ address, lacks = [] }) => `${address} runs ${lackingText(lacks)}`),
+    ...(strays.length === 0 ? [] : [strayText(strays)]),
+  ];
+  const mends = [
+    ...lacking.map(({ subagent, lacks = [] }) => lackingMend({ subagent, lacks })),
+    ...(strays.length === 0 ? [] : [STRAY_MEND]),
+  ];
+  return problem("children", texts.slice(0, LISTED_MAX).join("; "), mends.slice(0, LISTED_MAX).join(" "));
 }
 
 export function checkTools(names: readonly string[], active: readonly string[]): Finding {

@@ -7,6 +7,8 @@ export interface Finding {
   readonly text: string;
   /** How to mend it; undefined when nothing is wrong. */
   readonly mend: string | undefined;
+  /** It could not be found out: neither right nor wrong. */
+  readonly isOpen?: boolean;
 }
 
 const BOUNDS = { lines: 80, codePoints: 8_000 };
@@ -19,13 +21,24 @@ export function problem(about: string, text: string, mend: string): Finding {
   return { about, text, mend };
 }
 
+export function unknown(about: string, text: string): Finding {
+  return { about, text, mend: undefined, isOpen: true };
+}
+
+function markOf({ mend, isOpen }: Finding): string {
+  if (isOpen) return "?";
+  return mend === undefined ? "✓" : "✗";
+}
+
 export function doctorReport(findings: readonly Finding[]): string {
-  const lines = findings.flatMap(({ about, text, mend }) => [
-    `${mend === undefined ? "✓" : "✗"} ${about}: ${safeText(text)}`,
-    ...(mend === undefined ? [] : [`  → ${safeText(mend)}`]),
+  const lines = findings.flatMap((finding) => [
+    `${markOf(finding)} ${finding.about}: ${safeText(finding.text)}`,
+    ...(finding.mend === undefined ? [] : [`  → ${safeText(finding.mend)}`]),
   ]);
   const wrong = findings.filter(({ mend }) => mend !== undefined).length;
-  const end = wrong === 0 ? "Nothing is wrong." : `${wrong} of ${findings.length} need mending.`;
+  const open = findings.filter(({ isOpen }) => isOpen).length;
+  const rest = open === 0 ? "Nothing is wrong." : `Nothing else is wrong; ${open} could not be found out yet.`;
+  const end = wrong === 0 ? rest : `${wrong} of ${findings.length} need mending.`;
   const shown = bounded(lines.join("\n"), BOUNDS);
   return [shown.text, ...(shown.omitted ? [`… ${shown.omitted.lines} more lines`] : []), end].join("\n");
 }

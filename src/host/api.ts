@@ -55,6 +55,7 @@ export interface HostContext {
   abort(): void;
   compact(options: { readonly onComplete: () => void; readonly onError: (error: Error) => void }): void;
   getContextUsage(): HostUsage | undefined;
+  getSystemPrompt(): string;
   /** 1.x: false in a project whose settings the person has not trusted. */
   isProjectTrusted?(): boolean;
 }

@@ -323,6 +323,15 @@ export function notify(ctx: HostContext, message: string, type: "info" | "warnin
   }
 }
 
+/** What the session tells its model first; empty when the host cannot say it now. */
+export function systemPromptOf(ctx: HostContext): string {
+  try {
+    return ctx.getSystemPrompt();
+  } catch {
+    return "";
+  }
+}
+
 /** Without a person or a client, as in print mode, the process may end with the run: nothing is started behind it. */
 export function endsWithRun(ctx: HostContext): boolean {
   return !ctx.hasUI;

@@ -87,7 +87,7 @@ export class SubagentsAdapter {
       this.#registration = (register as Register)({ sessionId, extensions: [{ id: EXTENSION_ID, path: entry }] });
       return { type: "registered", entry };
     } catch (error) {
-      if (!isTaken(error)) return unavailable(notRegistered(messageOf(error)));
+      if (!isTaken(error)) return unavailable(notRegistered(messageOf(error), entry));
       return isListed(sessionId) ? { type: "registered", entry } : unavailable(ownedByOther(EXTENSION_ID, entry));
     }
   }

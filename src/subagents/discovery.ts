@@ -50,6 +50,13 @@ export function discover({ tools, modulePath, env }: DiscoveryInputs): Discovery
   return { type: "absent" };
 }
 
+/** The tools of a session that pi-subagents has registered. */
+export function subagentTools(tools: readonly ToolSource[]): ReadonlySet<string> {
+  const isFrom = ({ sourceInfo }: ToolSource) =>
+    sourceInfo?.path !== undefined && packageOf(dirname(sourceInfo.path))?.name === SUBAGENTS_NAME;
+  return new Set(tools.filter(isFrom).map(({ name }) => name));
+}
+
 function atPlace(named: string, place: string): Discovery {
   const path = place.startsWith("file:") ? fileURLToPath(place) : resolve(place);
   if (isFile(path)) return { type: "module", path };

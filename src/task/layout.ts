@@ -10,6 +10,9 @@ const STORAGE_FOLDER = "pi-token-budget";
 const MEMORY_FOLDER = "memory";
 const HASH_HEX_DIGITS = 32;
 const AUTOMATIC_NAME_HEX_DIGITS = 12;
+/** Behind a label: a name stands in every line about its agent, and only agents of one label can collide. */
+const LABELLED_NAME_HEX_DIGITS = 8;
+const LABEL_MAX_CHARS = 32;
 
 /** A child's launcher puts its session file at most so many folders below the root's. */
 const LAUNCHER_FOLDERS_MAX = 32;
@@ -30,9 +33,17 @@ export function sessionKey({ sessionId, sessionFile }: Whereabouts): string {
   return sessionFile === undefined ? sessionId : resolve(sessionFile);
 }
 
-/** The name of a child that was given none. */
-export function automaticName(key: string): string {
-  return `agent_${sha256(key).slice(0, AUTOMATIC_NAME_HEX_DIGITS)}`;
+/** What its launcher calls a child, as the beginning of a name; empty when nothing of it can stand in one. */
+function labelOf(calledBy: string): string {
+  const words = calledBy.toLowerCase().replace(/[^a-z0-9]+/g, "_");
+  return words.replace(/^_+/, "").slice(0, LABEL_MAX_CHARS).replace(/_+$/, "");
+}
+
+/** The name of a child that was given none; what its launcher calls it makes it one that a parent recognises. */
+export function automaticName(key: string, calledBy?: string): string {
+  const label = calledBy === undefined ? "" : labelOf(calledBy);
+  const digits = label === "" ? AUTOMATIC_NAME_HEX_DIGITS : LABELLED_NAME_HEX_DIGITS;
+  return `${label || "agent"}_${sha256(key).slice(0, digits)}`;
 }
 
 const PLAIN_ID = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])?$/;

@@ -5,10 +5,10 @@ import { messageOf, shownValue, TokenBudgetError } from "../errors.ts";
 import type { SessionIdentity } from "../host/host.ts";
 import type { DiskCalls } from "../storage/disk.ts";
 import { thisProcess } from "../storage/processes.ts";
-import { childAddress, parentAddress, ROOT_ADDRESS } from "./addresses.ts";
+import { ADDRESS_MAX_CHARS, childAddress, parentAddress, ROOT_ADDRESS } from "./addresses.ts";
 import type { Category } from "./category.ts";
 import { isId, TASK_CONTEXT_VERSION, type TaskContext, type TaskMembership } from "./context.ts";
-import { automaticName, hashedId, homeStorage, sessionKey } from "./layout.ts";
+import { automaticName, hashedId, homeStorage, launcherPlaces, sessionKey } from "./layout.ts";
 import type { Location } from "./location.ts";
 import { type Found, Locators } from "./locator.ts";
 import { Registry } from "./registry.ts";
@@ -31,6 +31,10 @@ export interface OpenTaskOptions {
   readonly category?: Category | undefined;
   /** What an agent's content is by its entry and its own log; undefined when nobody can say. Default: its entry. */
   readonly contentOf?: ((agent: RosterAgent) => Category | undefined) | undefined;
+  /** The agent of pi-subagents that a child is. */
+  readonly subagent?: string | undefined;
+  /** Tools of this package that the session runs without. */
+  readonly lacks?: readonly string[] | undefined;
   /** Told of each problem once; the session goes on. */
   readonly report?: ((problem: string) => void) | undefined;
   readonly disk?: DiskCalls | undefined;
@@ -78,7 +82,9 @@ export function openTask(options: OpenTaskOptions): SessionTask {
     return open({ ...ownRoot(identity, options.agentDir, category), locate: false });
   };
   const { membership, category = null } = options;
-  const seat = membership ? memberSeat(identity, membership) : foundSeat(new Locators(options).find(identity));
+  const seat = membership
+    ? memberSeat({ ...options, identity }, membership)
+    : foundSeat(new Locators(options).find(identity));
   if (seat === undefined) return open(ownRoot(identity, options.agentDir, category));
   if ("problem" in seat) return alone(seat.problem, category);
   const task = open(seat);
@@ -106,14 +112,41 @@ function locatedSeat({ runId, storageRoot, rootSessionId, address, parent }: Loc
   return { context, address, named: false, parent, declared: undefined, certain: true, locate: true };
 }
 
-function memberSeat(identity: SessionIdentity, membership: TaskMembership): Seat {
+/** The agent whose session file a launcher has put this one below; the root when there is none. */
+function launchedBy({ identity, disk }: OpenTaskOptions, context: TaskContext): string {
+  if (identity.sessionFile === undefined) return ROOT_ADDRESS;
+  try {
+    const roster = new Registry({ context, disk }).read();
+    for (const { parentFile } of launcherPlaces(identity.sessionFile)) {
+      const parent = roster.find(({ sessionFile }) => sessionFile === parentFile);
+      if (parent !== undefined) return parent.address;
+    }
+  } catch {
+    // Reported where it matters, by `refusal`.
+  }
+  return ROOT_ADDRESS;
+}
+
+/** The place of a child that its launcher gave no name. */
+function automaticPlace(options: OpenTaskOptions, context: TaskContext, parentAgentName: string | undefined) {
+  const name = automaticName(sessionKey(options.identity), options.subagent);
+  const parent = parentAgentName === undefined ? launchedBy(options, context) : parentAddress(parentAgentName);
+  // Deeper than an address can say, a child stands below the root.
+  const isTooDeep = parent.length + 1 + name.length > ADDRESS_MAX_CHARS;
+  const under = isTooDeep && parentAgentName === undefined ? ROOT_ADDRESS : parent;
+  return { parent: under, address: childAddress(under, name) };
+}
+
+function memberSeat(options: OpenTaskOptions, membership: TaskMembership): Seat {
   const { parentAgentName, agentName, category, ...context } = membership;
   // The root itself, when it loads the entry that was made for its children.
-  if (context.rootSessionId === identity.sessionId) return rootSeat(context, null);
+  if (context.rootSessionId === options.identity.sessionId) return rootSeat(context, null);
+  const common = { context, declared: category, locate: true };
+  if (agentName === undefined) {
+    return { ...common, ...automaticPlace(options, context, parentAgentName), named: false, certain: true };
+  }
   const parent = parentAddress(parentAgentName);
-  const named = agentName !== undefined;
-  const address = childAddress(parent, agentName ?? automaticName(sessionKey(identity)));
-  return { context, address, named, parent, declared: category, certain: !named, locate: true };
+  return { ...common, parent, address: childAddress(parent, agentName), named: true, certain: false };
 }
 
 type Opened = OpenTaskOptions & { readonly report: (problem: string) => void };
@@ -125,6 +158,8 @@ export class SessionTask {
   readonly agent: string;
   /** Null for the root. */
   readonly parent: string | null;
+  /** The agent of pi-subagents that this session is. */
+  readonly subagent: string | undefined;
   readonly notesRoot: string;
   readonly historyDir: string;
   readonly registry: Registry;
@@ -138,6 +173,7 @@ export class SessionTask {
   constructor(options: Opened, seat: Seat) {
     this.#options = options;
     this.#seat = seat;
+    this.subagent = options.subagent;
     this.context = seat.context;
     this.registry = new Registry({ ...options, context: seat.context });
     const { pid, start: processStart } = thisProcess(options.disk);
@@ -151,6 +187,8 @@ export class SessionTask {
       declared: seat.declared,
       created: new Date().toISOString(),
       state: { type: "running", pid, processStart },
+      ...(seat.parent !== null && options.subagent !== undefined ? { subagent: options.subagent } : {}),
+      ...(seat.parent !== null && options.lacks?.length ? { lacks: options.lacks } : {}),
     };
     const known = this.#known();
     const { layout } = this.registry;

@@ -34,6 +34,10 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+function isTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.length > 0 && value.every(isText);
+}
+
 function isState(value: unknown): value is AgentState {
   if (!isRecord(value)) return false;
   if (value.type === "ended") return true;
@@ -65,6 +69,8 @@ const AGENT_RULES: Readonly<Record<keyof RosterAgent, FieldRule>> = {
   categoryOwn: { rule: "true or false", fits: (v) => typeof v === "boolean" },
   created: { rule: "a time", fits: isTime },
   decided: { rule: "a time, or left out", fits: (v) => v === undefined || isTime(v) },
+  subagent: { rule: "a text, or left out", fits: (v) => v === undefined || isText(v) },
+  lacks: { rule: "a list of texts, or left out", fits: (v) => v === undefined || isTexts(v) },
   state: { rule: 'an object of type "running" with a pid, or "ended"', fits: isState },
 };
 const AGENT_FIELDS = Object.keys(AGENT_RULES) as (keyof RosterAgent)[];

@@ -25,6 +25,10 @@ export interface RosterAgent extends Categorized {
   readonly state: AgentState;
   /** When a person last decided the category, ISO 8601; absent when nobody has. What logs said before is outdated. */
   readonly decided?: string;
+  /** The agent of pi-subagents that a child is, by the name its definition has. */
+  readonly subagent?: string;
+  /** Tools of this package that a child runs without. */
+  readonly lacks?: readonly string[];
 }
 
 /** In the order of registration. */
@@ -48,6 +52,8 @@ export interface Registration extends SessionName {
   readonly declared: Category | undefined;
   readonly created: string;
   readonly state: AgentState;
+  readonly subagent?: string;
+  readonly lacks?: readonly string[];
 }
 
 /** Facts of the task that a new entry needs. */
@@ -109,8 +115,14 @@ function rejoined(roster: Roster, known: RosterAgent, wanted: Registration): Ros
       `This session is the agent ${known.address} of this root task already and cannot be ${wanted.address} too. Leave agentName out, or give ${known.address}.`,
     );
   }
-  const { sessionKey, sessionId, sessionFile, state } = wanted;
-  const agent: RosterAgent = { ...known, sessionKey, sessionId, sessionFile, state };
+  const { sessionKey, sessionId, sessionFile, state, subagent = known.subagent, lacks } = wanted;
+  const { lacks: _, ...before } = known;
+  const agent: RosterAgent = {
+    ...before,
+    ...{ sessionKey, sessionId, sessionFile, state },
+    ...(subagent === undefined ? {} : { subagent }),
+    ...(lacks === undefined ? {} : { lacks }),
+  };
   return isDeepStrictEqual(agent, known) ? roster : replaced(roster, agent);
 }
 

@@ -14,6 +14,8 @@ export interface ContextToolParts {
   readonly phase: () => Phase;
   /** The addresses this agent may see. */
   readonly agents: () => readonly string[];
+  /** What those of them that are known to have been asked something were asked first, by address. */
+  readonly firstRequests: () => Promise<Readonly<Record<string, string>>>;
   /** Soft warnings about notes that have grown large. */
   readonly warnings: () => readonly string[];
   readonly newContext: () => NewContext;
@@ -28,8 +30,9 @@ export interface ContextTools {
 
 export function contextTools(parts: () => ContextToolParts): ContextTools {
   return {
-    get_context_remaining: () => {
-      const { agent, windowId, figures, phase, agents, warnings } = parts();
+    get_context_remaining: async () => {
+      const { agent, windowId, figures, phase, agents, firstRequests, warnings } = parts();
+      const requests = await firstRequests().catch(() => ({}));
       const notices = warnings();
       const answer = {
         agent,
@@ -37,6 +40,7 @@ export function contextTools(parts: () => ContextToolParts): ContextTools {
         ...figures(),
         phase: phase(),
         agents: agents(),
+        ...(Object.keys(requests).length === 0 ? {} : { first_requests: requests }),
         ...(notices.length === 0 ? {} : { warnings: notices }),
       };
       return { text: JSON.stringify(answer), details: answer };

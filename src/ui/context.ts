@@ -22,6 +22,8 @@ export interface ContextFacts {
   /** What is odd about the branch, one line each. */
   readonly oddities: readonly string[];
   readonly agents: readonly string[];
+  /** What is known of the other agents, one line each. */
+  readonly agentLines: readonly string[];
   readonly notesRoot: string;
   readonly storageRoot: string;
 }
@@ -70,13 +72,14 @@ function firstLine({ windowId, agent, phase, aside }: ContextFacts): string {
 }
 
 export function contextText(facts: ContextFacts): string {
-  const { oddities, agents, notesRoot, storageRoot } = facts;
+  const { oddities, agents, agentLines, notesRoot, storageRoot } = facts;
   return [
     firstLine(facts),
     ...budgetLines(facts),
     ...thresholdLines(facts),
     ...oddities,
     `Agents: ${agents.join(", ")}`,
+    ...agentLines.map((line) => `  ${line}`),
     `Notes in ${notesRoot}`,
     `Storage in ${storageRoot}`,
   ].join("\n");

@@ -1,7 +1,9 @@
 // Gathers what the doctor looks at in a live session.
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import {
   checkAdapter,
+  checkChildren,
   checkCopies,
   checkJournal,
   checkLocks,
@@ -24,11 +26,14 @@ import type { AdapterResult } from "../subagents/adapter.ts";
 import { ownPackage, packageOf } from "../subagents/packages.ts";
 import { locatorLayout } from "../task/layout.ts";
 import { TOOL_NAMES } from "../tools/specs.ts";
+import { childProblems } from "./child-problems.ts";
 
 /** What the parts of a session do not know of it. */
 export interface Surroundings {
   /** What became of the registration with pi-subagents; undefined until it is known. */
   adapter: AdapterResult | undefined;
+  /** Resolves when that is known. */
+  asked: Promise<unknown> | undefined;
   /** Versions of other copies of this package in the session. */
   copies: () => readonly string[];
 }
@@ -54,8 +59,13 @@ async function journalFacts({ access, task, agent }: SessionParts): Promise<Jour
   }
 }
 
-export async function examine(host: Host, parts: SessionParts, { adapter, copies }: Surroundings): Promise<string> {
+/** pi-subagents is asked when the session starts; what takes longer is not known yet. */
+const ASKED_MAX_MS = 5_000;
+
+export async function examine(host: Host, parts: SessionParts, surroundings: Surroundings): Promise<string> {
   const { task, notes, loaded } = parts;
+  await Promise.race([surroundings.asked, delay(ASKED_MAX_MS, undefined, { ref: false })]);
+  const { adapter, copies } = surroundings;
   const { storageRoot } = task.context;
   const metas = [`${notes.root}.meta`, task.registry.layout.meta, locatorLayout(storageRoot).meta];
   const journalLock = join(task.historyDir, "journal.jsonl.lock");
@@ -72,7 +82,8 @@ export async function examine(host: Host, parts: SessionParts, { adapter, copies
     ),
     checkRegistry(task.registry),
     checkJournal(await journalFacts(parts)),
-    checkAdapter(adapter, task.parent !== null),
+    checkAdapter(adapter, task.parent !== null, hostPackage()?.name),
+    checkChildren(childProblems(parts, parts.openedMs)),
     checkTools(TOOL_NAMES, host.activeTools()),
     checkSettings(loaded.problems),
     checkCopies(copies()),

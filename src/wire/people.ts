@@ -1,11 +1,13 @@
 // What people see: the status line and the commands. What they say is made in src/ui.
 
+import type { ListedAgent } from "../agents.ts";
 import { messageOf } from "../errors.ts";
 import { HistoryReader } from "../history/reader.ts";
 import type { HostContext } from "../host/api.ts";
 import { endsWithRun, type Host, notify } from "../host/host.ts";
 import { showStatus } from "../host/status.ts";
 import type { SessionParts } from "../session.ts";
+import { agentLines } from "../ui/agents.ts";
 import { type CommandName, type CommandParts, defineCommand } from "../ui/commands.ts";
 import { contextText } from "../ui/context.ts";
 import { type NotesView, noteCompletions, notesAt, notesOverview } from "../ui/notes.ts";
@@ -60,7 +62,18 @@ export function wireStatus(host: Host, session: CurrentSession): (ctx: HostConte
   return redraw;
 }
 
-function contextOf(parts: SessionParts): string {
+/** What is known of the other agents; nothing when the registry cannot be read. */
+function othersOf({ access }: SessionParts): readonly ListedAgent[] {
+  try {
+    return access.others().agents;
+  } catch {
+    // The list of agents beside it says what is wrong.
+    return [];
+  }
+}
+
+async function contextOf(parts: SessionParts): Promise<string> {
+  await parts.meet("listed agents");
   const { model } = parts.context();
   return contextText({
     windowId: parts.windows.branch.current.id,
@@ -74,6 +87,7 @@ function contextOf(parts: SessionParts): string {
     loaded: parts.loaded,
     oddities: parts.oddities(),
     agents: parts.visibleAgents().agents,
+    agentLines: agentLines(othersOf(parts)),
     notesRoot: parts.task.notesRoot,
     storageRoot: parts.task.context.storageRoot,
   });

@@ -4,14 +4,11 @@ import { createRouter } from "../category/router.ts";
 import type { RouteQuestion } from "../dispatch/parent.ts";
 import type { HostContext } from "../host/api.ts";
 import type { Host } from "../host/host.ts";
-import { notify } from "../host/host.ts";
 import { realModels } from "../host/models.ts";
 import { loadHostSdk } from "../host/sdk.ts";
 import { announceTask, type TokenBudgetTask } from "../launcher.ts";
 import type { SessionParts } from "../session.ts";
-import { SubagentsAdapter } from "../subagents/adapter.ts";
 import { writeTaskEntry } from "../subagents/child-entry.ts";
-import { missingToolsNotice } from "../subagents/diagnostics.ts";
 import type { CurrentSession, Wiring } from "./current.ts";
 
 /** Other programs find the root task from session_start to session_shutdown. */
@@ -84,7 +81,7 @@ async function raised({ task, access }: SessionParts): Promise<void> {
 }
 
 /** A task that children are told of is registered. */
-async function childExtension(parts: SessionParts): Promise<string> {
+export async function childExtension(parts: SessionParts): Promise<string> {
   const { task } = parts;
   await task.join();
   // What cannot be written is met again by the child when it registers, and then it takes nothing for ordinary.
@@ -134,39 +131,5 @@ export function launcherTask(parts: SessionParts, { runningOn }: Pick<Wiring, "r
     sdk: () => loadHostSdk(runningOn),
     settings,
     flush: () => parts.flush(),
-  });
-}
-
-/** The children that pi-subagents starts, and what is said in one. */
-export function wireChildren(host: Host, session: CurrentSession, { env, modulePath, surroundings }: Wiring): void {
-  let adapter: SubagentsAdapter | undefined;
-  let registering: Promise<void> | undefined;
-  host.on("session_start", (_event, ctx) => {
-    adapter?.close();
-    adapter = undefined;
-    const parts = session.of(ctx);
-    const { task, agent, sessionId } = parts;
-    if (task.parent !== null) {
-      const notice = missingToolsNotice(agent, host.activeTools());
-      if (notice !== undefined) notify(ctx, notice, "warning");
-      return undefined;
-    }
-    adapter = new SubagentsAdapter();
-    const writeEntry = () => childExtension(parts);
-    registering = adapter.start({ tools: host.allTools(), modulePath, env, sessionId, writeEntry }).then((result) => {
-      surroundings.adapter = result;
-      if (result.type === "unavailable") notify(ctx, result.diagnostic, "warning");
-    });
-    return undefined;
-  });
-  // Children are only started in a run.
-  host.on("before_agent_start", async () => {
-    await registering;
-    return undefined;
-  });
-  host.on("session_shutdown", () => {
-    adapter?.close();
-    adapter = undefined;
-    return undefined;
   });
 }

@@ -69,7 +69,9 @@ describe("the doctor", () => {
     expect(checkAdapter({ type: "unavailable", diagnostic: "update pi-subagents" }, false).mend).toBe(
       "update pi-subagents",
     );
-    expect(checkAdapter(undefined, false).mend).toBeUndefined();
+    const open = checkAdapter(undefined, false);
+    expect([open.mend, doctorReport([open])]).toEqual([undefined, expect.stringMatching(/^\? pi-subagents: .*asked/)]);
+    expect(doctorReport([open])).not.toContain("Nothing is wrong");
     const journal = { items: 10, journaled: 10, directory: "/j", isStopped: false };
     expect(checkJournal(journal).mend).toBeUndefined();
     expect(checkJournal({ ...journal, journaled: 4, isStopped: true }).mend).toContain("resume the session");

@@ -8,7 +8,7 @@ import { run } from "../../fixtures/pi/cli.ts";
 import { scratchFolder } from "../../fixtures/pi/environment.ts";
 import { PACKAGE_DIR } from "../../fixtures/pi/hosts.ts";
 import { type AdapterInputs, EXTENSION_ID, SubagentsAdapter } from "../../src/subagents/adapter.ts";
-import { missingTools, missingToolsNotice } from "../../src/subagents/diagnostics.ts";
+import { lackingNotice, missingTools } from "../../src/subagents/diagnostics.ts";
 import { resolveSubagentLaunchContract } from "../doubles/pi-subagents/src/api/preflight.ts";
 import { registerRequiredChildExtensions } from "../doubles/pi-subagents/src/api/required-child-extensions.ts";
 
@@ -226,16 +226,24 @@ describe("an installed pi-subagents, whose sources are TypeScript below node_mod
 
 describe("tools that a child lacks", () => {
   it("are named once, with what to add to its list", () => {
-    const some = ["read", ...TOOL_NAMES.slice(2)];
-    expect(missingTools(some)).toEqual(TOOL_NAMES.slice(0, 2));
-    const notice = missingToolsNotice("/root/scout", some);
+    const lacks = missingTools(["read", ...TOOL_NAMES.slice(2)]);
+    expect(lacks).toEqual(TOOL_NAMES.slice(0, 2));
+    const notice = lackingNotice({ agent: "/root/scout", subagent: undefined, lacks });
     expect(notice).toContain("/root/scout has not all tools");
     expect(notice).toContain(TOOL_NAMES.slice(0, 2).join(", "));
     expect(notice).not.toContain(TOOL_NAMES[2]);
-    expect(missingToolsNotice("/root/scout", [])).toContain("none of the tools");
+    const all = missingTools([]);
+    expect(lackingNotice({ agent: "/root/scout", subagent: undefined, lacks: all })).toContain("none of the tools");
+  });
+
+  it("of an agent of pi-subagents come back by the setting that the message names, never by adding to its list", () => {
+    const notice = lackingNotice({ agent: "/root/my_scout_1", subagent: 'my "scout"', lacks: missingTools([]) });
+    const [setting = ""] = /\{.*\}/.exec(notice) ?? [];
+    expect(JSON.parse(setting)).toEqual({ subagents: { agentOverrides: { 'my "scout"': { tools: "inherit" } } } });
+    expect(notice).not.toContain("add to that list");
   });
 
   it("are no matter when there are none", () => {
-    expect(missingToolsNotice("/root/scout", [...TOOL_NAMES, "read"])).toBeUndefined();
+    expect(missingTools([...TOOL_NAMES, "read"])).toEqual([]);
   });
 });

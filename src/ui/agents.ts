@@ -1,0 +1,23 @@
+// What a person is told of the other agents of a root task: what each was asked, and what it runs without. Pure.
+import type { ListedAgent } from "../agents.ts";
+import { TOOL_NAMES } from "../tools/specs.ts";
+
+const LINES_MAX = 20;
+const NAMED_TOOLS_MAX = 3;
+
+/** Tools that an agent runs without, in few words. */
+export function lackingText(lacks: readonly string[]): string {
+  if (lacks.length === TOOL_NAMES.length) return "without the tools of this package";
+  if (lacks.length <= NAMED_TOOLS_MAX) return `without ${lacks.join(", ")}`;
+  return `without ${lacks.length} of the ${TOOL_NAMES.length} tools of this package`;
+}
+
+/** A line for each agent of which there is something to say, the newest last. */
+export function agentLines(agents: readonly ListedAgent[]): readonly string[] {
+  const lines = agents.flatMap(({ address, lacks, request }) => {
+    const lacking = lacks.length === 0 ? "" : ` (${lackingText(lacks)})`;
+    if (lacking === "" && request === undefined) return [];
+    return [`${address}${lacking}${request === undefined ? "" : `: ${request}`}`];
+  });
+  return lines.slice(-LINES_MAX);
+}
