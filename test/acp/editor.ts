@@ -18,7 +18,7 @@ import {
 } from "@agentclientprotocol/sdk";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { buildSync } from "esbuild";
-import { modelFile, type RunOptions } from "../../fixtures/pi/cli.ts";
+import { modelFile, type ScriptedReplies } from "../../fixtures/pi/cli.ts";
 import { makeEnvironment, type PrivateEnvironment, scratchFolder } from "../../fixtures/pi/environment.ts";
 import { type HostName, hostNamed, PACKAGE_DIR } from "../../fixtures/pi/hosts.ts";
 
@@ -85,7 +85,7 @@ export interface Editor {
 }
 
 export interface EditorOptions {
-  readonly model: RunOptions["model"];
+  readonly model: ScriptedReplies;
   readonly environment?: PrivateEnvironment;
   readonly host?: HostName;
   /** What the real Pi loads beside the model. */
