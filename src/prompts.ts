@@ -1,4 +1,5 @@
 // Every sentence the model reads, apart from tool descriptions (tools/specs.ts) and errors. Pure text, no decisions.
+import { counted } from "./words.ts";
 
 export const GUIDANCE_OPEN = "<pi_token_budget_guidance>";
 export const GUIDANCE_CLOSE = "</pi_token_budget_guidance>";
@@ -186,7 +187,7 @@ export const TODOS_CLEARED_NOTICE =
   "The user cleared your todo list: its items are no longer wanted. List only work that is still wanted.";
 
 export function todoCountsText(total: number, completed: number, active: number): string {
-  return `${total} items: ${completed} completed, ${active} in progress, ${total - completed - active} pending.`;
+  return `${counted(total, "item")}: ${completed} completed, ${active} in progress, ${total - completed - active} pending.`;
 }
 
 /** Unfinished items that a write leaves out; `more` are not named. */

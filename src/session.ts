@@ -20,6 +20,7 @@ import {
   systemPromptOf,
   waitForEntry,
 } from "./host/host.ts";
+import { windowSize } from "./host/models.ts";
 import { settingsFiles } from "./host/settings-files.ts";
 import type { RetrySettings } from "./host/settled.ts";
 import { ancestry } from "./log/ancestry.ts";
@@ -234,7 +235,7 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
     settings,
     reserveTokens: loaded.reserveTokens,
     keepRecentTokens: loaded.keepRecentTokens,
-    contextWindow: () => ctx.model?.contextWindow,
+    contextWindow: () => windowSize(ctx),
     continues: () => coordination.owner === undefined,
     send: (message, delivery) => host.send(message, delivery),
     report,
@@ -270,7 +271,7 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
   };
   const meet: AgentAccess["meet"] = (which) =>
     Promise.race([access.meet(which), delay(MEETING_MAX_MS, undefined, { ref: false })]);
-  const figures = () => budgetFigures(windows.used(), ctx.model?.contextWindow, settings().hardRolloverUsedTokens);
+  const figures = () => budgetFigures(windows.used(), windowSize(ctx), settings().hardRolloverUsedTokens);
 
   return {
     sessionId,

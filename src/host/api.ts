@@ -163,10 +163,17 @@ export interface HostMessage {
   readonly details: unknown;
 }
 
+export interface CommandCompletion {
+  readonly value: string;
+  readonly label: string;
+  readonly description?: string;
+}
+
 export interface HostCommand {
   readonly description: string;
   readonly handler: (args: string, ctx: HostContext) => Promise<void>;
-  readonly getArgumentCompletions?: (prefix: string) => { value: string; label: string }[] | null;
+  /** What the argument may be that begins like this; what is chosen takes the place of the whole argument. */
+  readonly getArgumentCompletions?: (prefix: string) => Promise<CommandCompletion[] | null>;
 }
 
 /** A registered tool, and where its extension came from. */

@@ -10,6 +10,16 @@ export function isVirtual({ api }: HostModel): boolean {
   return api === VIRTUAL_API;
 }
 
+/** The model in use; undefined where none is selected, for which hosts show a stand-in. */
+export function selectedModel({ model }: Pick<HostContext, "model">): HostModel | undefined {
+  return model?.provider === "unknown" && model.id === "unknown" ? undefined : model;
+}
+
+/** Tokens of the model in use; undefined when nobody says how many. */
+export function windowSize({ model }: Pick<HostContext, "model">): number | undefined {
+  return model && model.contextWindow > 0 ? model.contextWindow : undefined;
+}
+
 /** Models with credentials that are what their name says. */
 export function realModels(ctx: HostContext): readonly HostModel[] {
   return ctx.modelRegistry.getAvailable().filter((model) => !isVirtual(model));

@@ -2,11 +2,11 @@
 // only, and every error says what stands in the way by the path the model knows.
 import { join } from "node:path";
 import { messageOf, shownValue, TokenBudgetError } from "../errors.ts";
+import { similarNames } from "../similar.ts";
 import { type DiskCalls, storageFailure } from "../storage/disk.ts";
 import { type PlainFile, readPlainFile } from "../storage/plain-file.ts";
 import { type FoundFile, type LeftOut, locate, type Place, walkPlainFiles } from "../storage/tree.ts";
 import { fullPath, notePathProblem } from "./paths.ts";
-import { similarPaths } from "./similar.ts";
 
 /** A path that is not there is answered with so many that look like it. */
 const SIMILAR_PATHS_MAX = 5;
@@ -118,7 +118,7 @@ export class NoteFiles {
   }
 
   #notFound(path: string): TokenBudgetError {
-    const similar = similarPaths(path, this.#allPaths(), SIMILAR_PATHS_MAX);
+    const similar = similarNames(path, this.#allPaths(), SIMILAR_PATHS_MAX);
     const shown = similar.map((other) => shownValue(fullPath(this.agent, other)));
     const wayOut =
       shown.length > 0 ? `There is ${shown.join(", ")}.` : "notes_list_files_by_prefix lists the notes there are.";

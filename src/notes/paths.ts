@@ -2,7 +2,7 @@
 // Whether the named agent exists is for the registry to say.
 import { shownValue, TokenBudgetError } from "../errors.ts";
 import { hasLoneSurrogate, utf8Bytes } from "../storage/text.ts";
-import { isAddress } from "../task/addresses.ts";
+import { agentName, isAddress } from "../task/addresses.ts";
 
 export const NOTE_SEGMENT_MAX_BYTES = 255;
 export const NOTE_PATH_MAX_BYTES = 1024;
@@ -35,6 +35,13 @@ export interface NotePrefix {
 /** The path as every agent can use it. */
 export function fullPath(agent: string, path: string): string {
   return `${agent}/${NOTES_SEGMENT}/${path}`;
+}
+
+/** A note as people call it, from any path that names one: `plan.md`, `reviewer: plan.md`. */
+export function noteName(path: string): string {
+  const at = path.startsWith("/") ? path.indexOf(`/${NOTES_SEGMENT}/`) : -1;
+  if (at < 0 || !isAddress(path.slice(0, at))) return path;
+  return `${agentName(path.slice(0, at))}: ${path.slice(at + NOTES_SEGMENT.length + 2)}`;
 }
 
 /** Why no note can have this text in its path; undefined when one can. */

@@ -3,6 +3,8 @@ import { shownValue, TokenBudgetError } from "../errors.ts";
 
 export const ROOT_ADDRESS = "/root";
 
+const MAIN_AGENT = "main agent";
+
 /** Addresses stand in headers, errors and lists, so they have a length, in characters. */
 export const ADDRESS_MAX_CHARS = 512;
 
@@ -26,6 +28,14 @@ export function isAddress(address: string): boolean {
 /** Whether one address lies below another; none lies below itself. Both are valid. */
 export function isBelow(address: string, ancestor: string): boolean {
   return address.startsWith(`${ancestor}/`);
+}
+
+/** An agent as people call it: `/root` reads like a directory to them. A remark behind the address stays. */
+export function agentName(address: string): string {
+  const [path = "", ...remark] = address.split(" ");
+  if (!isAddress(path)) return address;
+  const name = path === ROOT_ADDRESS ? MAIN_AGENT : path.slice(ROOT_ADDRESS.length + 1);
+  return [name, ...remark].join(" ");
 }
 
 /** A name as an absolute address, without a look at whether it is one: a relative name is below `current`. */

@@ -1,6 +1,7 @@
 // The todo list as text for the model: the answer of a write, and the section of a bootstrap. Every line is bounded. Pure.
 import { droppedTodosText, openTodosText, TODOS_CLEARED_NOTICE, TODOS_EMPTY, todoCountsText } from "../prompts.ts";
 import { countCodePoints, plainLine, shorten } from "../storage/text.ts";
+import { counted } from "../words.ts";
 import { countOf, type TodoItem } from "./list.ts";
 import type { TodoState } from "./replay.ts";
 
@@ -32,7 +33,7 @@ function checklist(todos: readonly TodoItem[], room: number): readonly string[] 
     if (left < 0) break;
     lines.push(line);
   }
-  return lines.length === todos.length ? lines : [...lines, `[… ${todos.length - lines.length} more items]`];
+  return lines.length === todos.length ? lines : [...lines, `[… ${counted(todos.length - lines.length, "more item")}]`];
 }
 
 export interface TodoAnswer {

@@ -31,7 +31,11 @@ export function categoryCommand(
 ): HostCommand {
   return defineCommand("category", {
     show,
-    complete: (prefix) => guard.labels().filter((label) => label.startsWith(prefix)),
+    complete: (prefix) =>
+      guard
+        .labels()
+        .filter((label) => label.startsWith(prefix))
+        .map((value) => ({ value })),
     answer: async (argument, ctx) => {
       if (argument === "") return [...guard.describe(ctx), usageOf("category")].join("\n");
       try {

@@ -1,6 +1,6 @@
 // The commands a person types: what each is called, takes and does. Registration, usage, completion and docs/commands.md are
 // all made from this one table; what a command starts is decided elsewhere.
-import type { HostCommand, HostContext } from "../host/api.ts";
+import type { CommandCompletion, HostCommand, HostContext } from "../host/api.ts";
 
 /** One way to call a command. */
 export interface CommandForm {
@@ -28,6 +28,7 @@ export const COMMANDS = {
     forms: [
       { argument: "", does: "lists the notes" },
       { argument: "<path>", does: "shows a note, or lists the notes whose paths begin like this" },
+      { argument: "<agent>: <path>", does: "does the same with another agent's notes" },
     ],
   },
   windows: {
@@ -64,12 +65,16 @@ export const COMMANDS = {
     description: "The tasks that were given to child agents",
     forms: [
       { argument: "", does: "lists the newest tasks" },
-      { argument: "<id>", does: "shows one: its steps, todo list, files, usage and result" },
+      {
+        argument: "<id>",
+        does: "shows one: its steps, todo list, files, usage and result; the beginning of an id is enough",
+      },
     ],
   },
   "token-budget": {
     description: "Switches windows on or off in this session; `doctor` looks for problems",
     forms: [
+      { argument: "", does: "says whether windows are on in this session" },
       { argument: "on", does: "keeps windows again in this session" },
       { argument: "off", does: "gives Pi's own compaction back in this session; notes and history stay" },
       { argument: "doctor", does: "looks for problems and says how to mend each" },
@@ -88,18 +93,43 @@ export function typedAs(name: string, { argument }: CommandForm): string {
   return argument === "" ? `/${name}` : `/${name} ${argument}`;
 }
 
-/** How a command is used, in one line. */
+/** How a command is used, one form a line. */
 export function usageOf(name: CommandName): string {
   const forms: readonly CommandForm[] = COMMANDS[name].forms;
-  return `usage: ${forms.map((form) => `${typedAs(name, form)} ${form.does}`).join("; ")}.`;
+  return ["Usage:", ...forms.map((form) => `  ${typedAs(name, form)}: ${form.does}`)].join("\n");
 }
+
+/** Something an argument may be; `about` is shown behind it. */
+export interface Choice {
+  readonly value: string;
+  readonly about?: string | undefined;
+}
+
+/** Completions offered at once. */
+export const CHOICES_MAX = 20;
 
 export interface CommandParts {
   /** The answer to an argument; undefined for one that the command does not know. */
   readonly answer: (argument: string, ctx: HostContext) => string | undefined | Promise<string | undefined>;
   readonly show: (ctx: HostContext, text: string) => void;
   /** What else an argument may be that begins like this. */
-  readonly complete?: (prefix: string) => readonly string[];
+  readonly complete?: (prefix: string) => readonly Choice[] | Promise<readonly Choice[]>;
+}
+
+/** Those that are offered for a beginning; what is typed whole needs none, since Enter would take it and run nothing. */
+async function completions(
+  words: readonly string[],
+  complete: CommandParts["complete"],
+  prefix: string,
+): Promise<CommandCompletion[] | null> {
+  const more = (await complete?.(prefix)) ?? [];
+  const all: readonly Choice[] = [
+    ...words.filter((word) => word.startsWith(prefix)).map((value) => ({ value })),
+    ...more,
+  ];
+  const found = all.filter(({ value }) => value !== prefix).slice(0, CHOICES_MAX);
+  if (found.length === 0) return null;
+  return found.map(({ value, about }) => ({ value, label: value, ...(about ? { description: about } : {}) }));
 }
 
 export function defineCommand(name: CommandName, { answer, show, complete }: CommandParts): HostCommand {
@@ -107,12 +137,8 @@ export function defineCommand(name: CommandName, { answer, show, complete }: Com
   const words = forms.filter(isWord).map(({ argument }) => argument);
   return {
     description,
-    getArgumentCompletions: (prefix) => {
-      const all = [...words.filter((word) => word.startsWith(prefix)), ...(complete?.(prefix) ?? [])];
-      // Where a completion is offered, Enter takes it and runs nothing: what is typed whole needs none.
-      const found = all.filter((value) => value !== prefix);
-      return found.length === 0 ? null : found.map((value) => ({ value, label: value }));
-    },
+    // A completion that cannot be made is none: the host would show its error over what is being typed.
+    getArgumentCompletions: (prefix) => completions(words, complete, prefix).catch(() => null),
     handler: async (args, ctx) => show(ctx, (await answer(args.trim(), ctx)) ?? usageOf(name)),
   };
 }

@@ -1,8 +1,11 @@
 // What /notes says: lists of notes and a note's text, bounded and safe to show. Reads through what it is given only.
 import { messageOf } from "../errors.ts";
-import { fullPath, parseNotePath, parseNotePrefix } from "../notes/paths.ts";
+import { fullPath, noteName, parseNotePrefix } from "../notes/paths.ts";
 import type { NotesStore } from "../notes/store.ts";
-import { bounded, grouped, safeText } from "./text.ts";
+import { agentName, isAddress } from "../task/addresses.ts";
+import { counted, grouped, localTime } from "../words.ts";
+import { CHOICES_MAX, type Choice } from "./commands.ts";
+import { bounded, safeText } from "./text.ts";
 
 export interface NotesView {
   readonly agent: string;
@@ -15,63 +18,92 @@ export interface NotesView {
 const ROWS_PER_AGENT = 30;
 const AGENTS_MAX = 20;
 const NOTE_BOUNDS = { lines: 200, codePoints: 12_000 };
-const COMPLETIONS_MAX = 20;
 
 function listOf(store: NotesStore, prefix: string): { readonly lines: readonly string[]; readonly total: number } {
   const { rows, total } = store.list({ prefix, orderBy: "updated_at", order: "descending", limit: ROWS_PER_AGENT });
   const lines = rows.map(({ path, bytes, updatedAt }) => {
-    return `  ${safeText(path)}  ${grouped(bytes)} bytes  ${updatedAt.slice(0, 16).replace("T", " ")}`;
+    return `  ${safeText(path)}  ${counted(bytes, "byte")}  ${localTime(updatedAt)}`;
   });
   const rest = total - rows.length;
-  return { lines: rest === 0 ? lines : [...lines, `  … ${rest} more: /notes <beginning of a path>`], total };
+  return { lines: rest === 0 ? lines : [...lines, `  … ${grouped(rest)} more: /notes <beginning of a path>`], total };
 }
 
-function section(view: NotesView, agent: string, prefix: string): readonly string[] {
+function section(view: NotesView, agent: string): readonly string[] {
+  const name = agentName(agent);
   try {
-    const { lines, total } = listOf(view.notesOf(agent), prefix);
-    if (total === 0) return agent === view.agent ? [`${agent}: no notes yet`] : [];
-    return [`${agent}: ${total} ${total === 1 ? "note" : "notes"}`, ...lines];
+    const { lines, total } = listOf(view.notesOf(agent), "");
+    if (agent === view.agent) return [total === 0 ? "No notes yet" : `${counted(total, "note")}:`, ...lines];
+    return total === 0 ? [] : [`${counted(total, "note")} of ${name} (/notes ${name}: <path>):`, ...lines];
   } catch (error) {
-    return [`${agent}: ${safeText(messageOf(error))}`];
+    return [`${name}: ${safeText(messageOf(error))}`];
   }
 }
 
 /** The notes of every agent that may be read. */
 export function notesOverview(view: NotesView): string {
-  const readable = view.agents.filter((address) => /^\/\S+$/.test(address));
+  const readable = view.agents.filter(isAddress);
   const shown = readable.slice(0, AGENTS_MAX);
   const rest = view.agents.length - shown.length;
-  const more = rest === 0 ? [] : [`${rest} more agents, restricted or left out: /notes /root/<agent>/notes/<path>`];
-  return [...shown.flatMap((agent) => section(view, agent, "")), ...more].join("\n");
+  const more = rest === 0 ? [] : [`${counted(rest, "more agent")}, restricted or left out`];
+  return [...shown.flatMap((agent) => section(view, agent)), ...more].join("\n");
+}
+
+/** Whose notes are meant, and what of them: `reviewer: plan.md`, a full address, or a path of one's own. */
+function meant({ agents }: NotesView, argument: string): string {
+  const [, name, path = ""] = /^([^:]+): *(.*)$/s.exec(argument) ?? [];
+  if (name === undefined) return argument;
+  const addresses = agents.map((shown) => shown.split(" ", 1)[0] ?? shown);
+  const agent = addresses.find((address) => agentName(address) === name);
+  return agent === undefined ? argument : fullPath(agent, path);
+}
+
+/** How a person would type it. */
+function typedPath(view: NotesView, agent: string, path: string): string {
+  return safeText(agent === view.agent ? path : noteName(fullPath(agent, path)));
 }
 
 /** A note, or the notes whose paths begin like the argument. Throws with the rule that the argument breaks. */
 export function notesAt(view: NotesView, argument: string): string {
-  const { agent, prefix } = parseNotePrefix(argument, view.agent);
+  const { agent, prefix } = parseNotePrefix(meant(view, argument), view.agent);
   const store = view.notesOf(agent);
-  const isThere = store.list({ prefix }).rows.some(({ path }) => path === prefix);
-  if (isThere) return noteText(store, parseNotePath(argument, view.agent).path);
+  if (store.list({ prefix }).rows.some(({ path }) => path === prefix)) return noteText(view, store, prefix);
   const { lines, total } = listOf(store, prefix);
-  if (total > 0) return [`${total} of ${agent} begin with ${safeText(prefix)}`, ...lines].join("\n");
-  return `No note of ${agent} is called or begins with ${safeText(prefix)}. /notes lists them.`;
+  const shown = typedPath(view, agent, prefix);
+  if (total === 0) return `No note begins with ${shown}. /notes lists the notes there are.`;
+  return [`${counted(total, "note begins", "notes begin")} with ${shown}:`, ...lines].join("\n");
 }
 
-function noteText(store: NotesStore, path: string): string {
+function noteText(view: NotesView, store: NotesStore, path: string): string {
   const { text, bytes, updatedAt } = store.read(path);
   const shown = bounded(safeText(text), NOTE_BOUNDS);
-  const head = `${safeText(fullPath(store.agent, path))}  ${grouped(bytes)} bytes, ${updatedAt}`;
+  const head = `${typedPath(view, store.agent, path)}  ${counted(bytes, "byte")}  ${localTime(updatedAt)}`;
   const { omitted } = shown;
   const rest =
-    omitted && `… ${grouped(omitted.codePoints)} more characters, in the file ${store.root}/${safeText(path)}`;
+    omitted && `… ${counted(omitted.codePoints, "more character")}, in the file ${store.root}/${safeText(path)}`;
   return [head, shown.text, ...(rest === undefined ? [] : [rest])].join("\n");
 }
 
-/** Own notes whose paths begin like this; none when they cannot be listed. */
-export function noteCompletions({ agent, notesOf }: NotesView, prefix: string): readonly string[] {
+/** Notes that begin like this, one's own and then others'. */
+export function noteCompletions(view: NotesView, prefix: string): readonly Choice[] {
+  const others = view.agents.filter((address) => address !== view.agent && isAddress(address));
+  const named = others.filter((address) => {
+    const before = `${agentName(address)}: `;
+    return before.startsWith(prefix) || prefix.startsWith(before);
+  });
+  return [
+    ...choicesOf(view, view.agent, prefix, ""),
+    ...named.flatMap((address) => {
+      const before = `${agentName(address)}: `;
+      return choicesOf(view, address, prefix.slice(before.length), before);
+    }),
+  ];
+}
+
+/** None when the notes cannot be listed. */
+function choicesOf({ notesOf }: NotesView, agent: string, prefix: string, before: string): readonly Choice[] {
   try {
-    return notesOf(agent)
-      .list({ prefix, limit: COMPLETIONS_MAX })
-      .rows.map(({ path }) => path);
+    const { rows } = notesOf(agent).list({ prefix, limit: CHOICES_MAX });
+    return rows.map(({ path, bytes }) => ({ value: `${before}${path}`, about: counted(bytes, "byte") }));
   } catch {
     return [];
   }

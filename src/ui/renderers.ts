@@ -1,8 +1,11 @@
 // How calls and results of the tools are drawn: one line each by default, whole when expanded. A table by tool, so that a
 // new tool must have its line. Everything drawn comes from the log and may be anything, so nothing here trusts a shape.
 import type { DrawnResult, ToolRenderer, UiComponent, UiTheme } from "../host/ui.ts";
+import { noteName } from "../notes/paths.ts";
+import { agentName } from "../task/addresses.ts";
 import type { TodoItem } from "../todo/list.ts";
 import { TOOL_SPECS, type ToolName } from "../tools/specs.ts";
+import { counted, grouped } from "../words.ts";
 import { fitted, wrapped } from "./columns.ts";
 import { countsLine, drawnTodo } from "./todo-lines.ts";
 
@@ -36,39 +39,38 @@ function joined(...parts: readonly string[]): string {
   return parts.filter((part) => part !== "").join(" · ");
 }
 
-function counted(count: unknown, one: string): string | undefined {
-  if (typeof count !== "number") return undefined;
-  return `${count.toLocaleString("en-US")} ${one}${count === 1 ? "" : "s"}`;
+function countedIf(count: unknown, one: string): string | undefined {
+  return typeof count === "number" ? counted(count, one) : undefined;
 }
 
 /** Such as `8 of 120 items`. */
 function rowsShown({ returned, total }: Facts, what: string): string | undefined {
-  const all = counted(total, what);
+  const all = countedIf(total, what);
   if (all === undefined || typeof returned !== "number") return undefined;
-  return returned === total ? all : `${returned.toLocaleString("en-US")} of ${all}`;
+  return returned === total ? all : `${grouped(returned)} of ${all}`;
 }
 
 function pageShown({ offset_chars: from, end_chars: to, total_chars: total }: Facts): string | undefined {
   if (typeof from !== "number" || typeof to !== "number") return undefined;
-  const all = counted(total, "character");
-  return to - from === total ? all : `${from.toLocaleString("en-US")}–${to.toLocaleString("en-US")} of ${all}`;
+  const all = countedIf(total, "character");
+  return to - from === total ? all : `${grouped(from)}–${grouped(to)} of ${all}`;
 }
 
 function itemFilters({ window_id, role, tool_namespace, tool_name, agent_name, recent_first }: Facts): string {
   const order = recent_first === true ? "newest first" : "";
-  const words = [agent_name, window_id, role, tool_name ?? tool_namespace, order].map(shown);
-  return joined(...words);
+  const words = [window_id, role, tool_name ?? tool_namespace, order].map(shown);
+  return joined(agentName(shown(agent_name)), ...words);
 }
 
-function noteSaved({ path, bytes, created }: Facts): string | undefined {
-  const size = counted(bytes, "byte");
-  return size && joined(created === true ? "created" : "saved", shown(path), size);
+function noteSaved({ bytes, created }: Facts): string | undefined {
+  const size = countedIf(bytes, "byte");
+  return size && joined(created === true ? "created" : "saved", size);
 }
 
 function budget({ window_id, remaining_tokens, used_tokens, phase }: Facts): string | undefined {
   if (typeof window_id !== "string") return undefined;
-  const left = counted(remaining_tokens, "token");
-  const used = counted(used_tokens, "token");
+  const left = countedIf(remaining_tokens, "token");
+  const used = countedIf(used_tokens, "token");
   return joined(window_id, left ? `${left} left` : "left unknown", used ? `${used} used` : "", shown(phase));
 }
 
@@ -99,7 +101,12 @@ const SUMMARIES: { readonly [N in ToolName]: Summary } = {
   },
   history_read_item: {
     call: ({ item_id, window_id, agent_name, offset_chars }) =>
-      joined(shown(agent_name), shown(window_id), shown(item_id), offset_chars ? `from ${shown(offset_chars)}` : ""),
+      joined(
+        agentName(shown(agent_name)),
+        shown(window_id),
+        shown(item_id),
+        offset_chars ? `from ${shown(offset_chars)}` : "",
+      ),
     result: pageShown,
   },
   history_search_contents: {
@@ -107,24 +114,24 @@ const SUMMARIES: { readonly [N in ToolName]: Summary } = {
     result: (details) => rowsShown(details, "item"),
   },
   notes_list_files_by_prefix: {
-    call: ({ prefix }) => shown(prefix),
+    call: ({ prefix }) => noteName(shown(prefix)),
     result: (details) => rowsShown(details, "file"),
   },
   notes_read_file: {
-    call: ({ path }) => shown(path),
+    call: ({ path }) => noteName(shown(path)),
     result: pageShown,
   },
   notes_search_contents: {
-    call: ({ query, path_prefix }) => joined(quoted(query), shown(path_prefix)),
+    call: ({ query, path_prefix }) => joined(quoted(query), noteName(shown(path_prefix))),
     result: (details) => rowsShown(details, "line"),
   },
   notes_append_to_file: {
-    call: ({ path }) => shown(path),
+    call: ({ path }) => noteName(shown(path)),
     result: noteSaved,
     body: ({ text }) => shown(text),
   },
   notes_write_file: {
-    call: ({ path }) => shown(path),
+    call: ({ path }) => noteName(shown(path)),
     result: noteSaved,
     body: ({ text }) => shown(text),
   },
@@ -137,7 +144,7 @@ const SUMMARIES: { readonly [N in ToolName]: Summary } = {
     },
   },
   todo_write: {
-    call: ({ todos }) => (Array.isArray(todos) ? (counted(todos.length, "item") ?? "") : ""),
+    call: ({ todos }) => (Array.isArray(todos) ? counted(todos.length, "item") : ""),
     result: todoSummary,
     whole: (details, theme, width) => {
       const todos = todosIn(details.todos);

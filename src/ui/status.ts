@@ -1,5 +1,6 @@
 // The line that says where the window stands, in the host's footer. Pure.
 import type { Phase } from "../window/phase.ts";
+import { counted } from "../words.ts";
 
 export interface StatusFacts {
   readonly windowId: string;
@@ -9,6 +10,8 @@ export interface StatusFacts {
   readonly usedTokens: number | null;
   /** Child agents that have not ended. */
   readonly children: number;
+  /** What the content is; undefined for ordinary content. */
+  readonly category: string | undefined;
 }
 
 function standing({ phase, usedTokens, contextWindow }: StatusFacts): string | undefined {
@@ -25,12 +28,12 @@ function standing({ phase, usedTokens, contextWindow }: StatusFacts): string | u
   }
 }
 
-/** Undefined when there is nothing to say: switched off, no windows are kept. */
+/** Undefined when there is nothing to say: switched off, no windows are kept, and ordinary content needs no word. */
 export function statusText(facts: StatusFacts): string | undefined {
-  const { windowId, phase, children } = facts;
-  if (phase === "disabled") return undefined;
-  const agents = children === 0 ? undefined : `${children} ${children === 1 ? "agent" : "agents"}`;
-  return [windowId, standing(facts), agents].filter((part) => part !== undefined).join(" · ");
+  const { windowId, phase, children, category } = facts;
+  if (phase === "disabled") return category;
+  const agents = children === 0 ? undefined : counted(children, "agent");
+  return [windowId, standing(facts), agents, category].filter((part) => part !== undefined).join(" · ");
 }
 
 /** How far long work is, and how to stop it. */

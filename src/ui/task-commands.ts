@@ -1,9 +1,11 @@
 // /task and /tasks: a person dispatches a task and looks at those there are. What is shown here is sent to no model.
-import { messageOf } from "../errors.ts";
+import { messageOf, shownValue } from "../errors.ts";
 import type { HostCommand, HostContext } from "../host/api.ts";
-import { shorten } from "../storage/text.ts";
+import { plainLine, shorten } from "../storage/text.ts";
+import { agentName } from "../task/addresses.ts";
 import type { TodoItem } from "../todo/list.ts";
-import { defineCommand, usageOf } from "./commands.ts";
+import { counted, grouped, localTime } from "../words.ts";
+import { CHOICES_MAX, type Choice, defineCommand, usageOf } from "./commands.ts";
 import { safeText } from "./text.ts";
 import { wholeList } from "./todo-lines.ts";
 
@@ -48,6 +50,13 @@ export interface TaskCommandParts {
   readonly todosOf: (ctx: HostContext, agent: string) => Promise<readonly TodoItem[]>;
   /** Whether the process may end with the command, so that a task is waited for. */
   readonly endsWithRun: (ctx: HostContext) => boolean;
+  /** The categories of the settings. */
+  readonly labels: () => readonly string[];
+}
+
+export interface TasksCommandParts extends Pick<TaskCommandParts, "board" | "show" | "todosOf"> {
+  /** A board that is open already; what is being typed opens none. */
+  readonly openBoard: () => Promise<TaskBoard> | undefined;
 }
 
 const TASKS_SHOWN_MAX = 20;
@@ -56,6 +65,7 @@ const STEPS_SHOWN_MAX = 20;
 const FILES_SHOWN_MAX = 20;
 const USAGE_SHOWN_MAX = 20;
 const RESULT_SHOWN_CHARS = 4_000;
+const IDS_SHOWN_MAX = 5;
 
 interface ParsedTask {
   readonly goal: string;
@@ -86,8 +96,17 @@ function startText({ id, progress, title }: ShownTask): string {
 }
 
 const OPTIONS = ["--attach", "--category"] as const;
+/** What stands before a label that is being typed, and its beginning. */
+const LABEL_BEGUN = /^(.*--category(?:=|\s+))(\S*)$/;
 
-export function taskCommand({ board, show, endsWithRun }: TaskCommandParts): HostCommand {
+function taskCompletions(prefix: string, labels: readonly string[]): readonly Choice[] {
+  const [, before = "", begun = ""] = LABEL_BEGUN.exec(prefix) ?? [];
+  if (before !== "")
+    return labels.filter((label) => label.startsWith(begun)).map((label) => ({ value: `${before}${label}` }));
+  return prefix === "" ? [] : OPTIONS.filter((option) => option.startsWith(prefix)).map((value) => ({ value }));
+}
+
+export function taskCommand({ board, show, endsWithRun, labels }: TaskCommandParts): HostCommand {
   const start = async (asked: ParsedTask, ctx: HostContext): Promise<string> => {
     const { task, result } = await (await board(ctx)).dispatch(asked);
     const ended = result.then(endText);
@@ -101,7 +120,7 @@ export function taskCommand({ board, show, endsWithRun }: TaskCommandParts): Hos
   };
   return defineCommand("task", {
     show,
-    complete: (prefix) => OPTIONS.filter((option) => prefix !== "" && option.startsWith(prefix)),
+    complete: (prefix) => taskCompletions(prefix, labels()),
     answer: (argument, ctx) => {
       const asked = parseTaskCommand(argument);
       if (asked === undefined || (asked.goal.trim() === "" && asked.attachments.length === 0)) return undefined;
@@ -110,14 +129,40 @@ export function taskCommand({ board, show, endsWithRun }: TaskCommandParts): Hos
   });
 }
 
-export function tasksCommand({ board, show, todosOf }: Omit<TaskCommandParts, "endsWithRun">): HostCommand {
-  const shown = async (id: string, ctx: HostContext): Promise<string> => {
-    const tasks = await board(ctx);
-    if (id === "") return listText((await tasks.list({ viewer: "person" })).filter((task) => "id" in task));
-    const task = await tasks.get(id, { viewer: "person" });
-    return taskText(task, await todosOf(ctx, task.agent));
+async function tasksOf(board: TaskBoard): Promise<readonly ShownTask[]> {
+  return (await board.list({ viewer: "person" })).filter((task) => "id" in task);
+}
+
+/** The ids that begin like this; the one that is meant is named whole, or has no other beside it. */
+function taskNamed(tasks: readonly ShownTask[], begun: string): ShownTask | string {
+  const found = tasks.filter(({ id }) => id.startsWith(begun));
+  const task = found.find(({ id }) => id === begun) ?? (found.length === 1 ? found[0] : undefined);
+  if (task) return task;
+  if (found.length === 0) return `There is no task ${shownValue(begun)}. /tasks lists those there are.`;
+  const ids = found.slice(0, IDS_SHOWN_MAX).map(({ id }) => id);
+  const more = found.length > ids.length ? `, and ${grouped(found.length - ids.length)} more` : "";
+  return `${grouped(found.length)} tasks begin with ${begun}: ${ids.join(", ")}${more}. Type more of the id.`;
+}
+
+export function tasksCommand({ board, show, todosOf, openBoard }: TasksCommandParts): HostCommand {
+  const shown = async (begun: string, ctx: HostContext): Promise<string> => {
+    const tasks = await tasksOf(await board(ctx));
+    if (begun === "") return listText(tasks);
+    const task = taskNamed(tasks, begun);
+    return typeof task === "string" ? task : taskText(task, await todosOf(ctx, task.agent));
   };
-  return defineCommand("tasks", { show, answer: (id, ctx) => shown(id, ctx).catch(messageOf) });
+  return defineCommand("tasks", {
+    show,
+    complete: async (prefix) => {
+      const opened = await openBoard();
+      const tasks = opened ? await tasksOf(opened) : [];
+      return tasks
+        .filter(({ id }) => id.startsWith(prefix))
+        .slice(0, CHOICES_MAX)
+        .map(({ id, title }) => ({ value: id, about: plainLine(title) }));
+    },
+    answer: (id, ctx) => shown(id, ctx).catch(messageOf),
+  });
 }
 
 function endText(task: ShownTask): string {
@@ -132,17 +177,17 @@ function statusText({ status, error, progress }: ShownTask): string {
 }
 
 function names(files: readonly ShownFile[]): string {
-  const shown = files.slice(0, FILES_SHOWN_MAX).map(({ filename, size }) => `${filename} (${size} bytes)`);
-  const more = files.length > shown.length ? `, and ${files.length - shown.length} more` : "";
+  const shown = files.slice(0, FILES_SHOWN_MAX).map(({ filename, size }) => `${filename} (${counted(size, "byte")})`);
+  const more = files.length > shown.length ? `, and ${grouped(files.length - shown.length)} more` : "";
   return `${shown.join(", ")}${more}`;
 }
 
 export function listText(tasks: readonly ShownTask[]): string {
-  if (tasks.length === 0) return `There are no tasks. ${usageOf("task")}`;
+  if (tasks.length === 0) return `There are no tasks.\n${usageOf("task")}`;
   const lines = tasks
     .slice(0, TASKS_SHOWN_MAX)
-    .map((task) => `${task.id}  ${task.created.slice(0, 16).replace("T", " ")}  ${task.title} ${statusText(task)}`);
-  const more = tasks.length > lines.length ? [`and ${tasks.length - lines.length} older tasks`] : [];
+    .map((task) => `${task.id}  ${localTime(task.created)}  ${task.title} ${statusText(task)}`);
+  const more = tasks.length > lines.length ? [`and ${counted(tasks.length - lines.length, "older task")}`] : [];
   return safeText([...lines, ...more].join("\n"));
 }
 
@@ -153,12 +198,12 @@ export function taskText(task: ShownTask, todos: readonly TodoItem[] = []): stri
     shown.length === 0 ? [] : [`${heading}: ${names(shown)}`];
   const lines = [
     `${title} (${id})`,
-    `${agent} ${statusText(task)}${category === null ? "" : `, category ${category}`}${model === null ? "" : `, ${model}`}`,
+    `${agentName(agent)} ${statusText(task)}${category === null ? "" : `, category ${category}`}${model === null ? "" : `, ${model}`}`,
     ...(steps.length === 0
       ? []
       : [
           "Steps:",
-          ...(hidden > 0 ? [`  (${hidden} before)`] : []),
+          ...(hidden > 0 ? [`  (${grouped(hidden)} before)`] : []),
           ...steps.slice(-STEPS_SHOWN_MAX).map((step) => `  ${step}`),
         ]),
     ...(todos.length === 0 ? [] : [wholeList(todos, task.status === "processing" ? "running" : "past")]),
@@ -169,7 +214,7 @@ export function taskText(task: ShownTask, todos: readonly TodoItem[] = []): stri
       .slice(-USAGE_SHOWN_MAX)
       .map(
         (row) =>
-          `Used: ${row.model}, ${row.input} tokens in, ${row.cached} cached, ${row.output} out${row.amount === null ? "" : `, cost ${row.amount}`}`,
+          `Used: ${row.model}, ${counted(row.input, "token")} in, ${grouped(row.cached)} cached, ${grouped(row.output)} out${row.amount === null ? "" : `, cost ${row.amount}`}`,
       ),
     ...(result === null || result === "" ? [] : ["", shorten(result, RESULT_SHOWN_CHARS)]),
   ];

@@ -33,8 +33,3 @@ export function bounded(text: string, { lines, codePoints }: Bounds): BoundedTex
     omitted: { lines: rest.split("\n").length, codePoints: new CodePointText(rest).length },
   };
 }
-
-/** A number with separators, the same everywhere. */
-export function grouped(value: number): string {
-  return value.toLocaleString("en-US");
-}

@@ -1,9 +1,13 @@
 // What /windows says: the windows of a session with their counts and first request. Pure over an item source.
+
+import { shownValue } from "../errors.ts";
 import type { HistoryReader } from "../history/reader.ts";
 import type { ItemSource } from "../history/source.ts";
 import { type WindowRecord, windowNumber } from "../log/branch.ts";
 import { headOf, oneLine, shorten } from "../storage/text.ts";
-import { grouped, safeText } from "./text.ts";
+import { counted, localTime } from "../words.ts";
+import type { Choice } from "./commands.ts";
+import { safeText } from "./text.ts";
 
 const WINDOWS_MAX = 30;
 const REQUEST_CODE_POINTS = 80;
@@ -29,30 +33,40 @@ function asked(source: ItemSource, window: WindowRecord): Asked {
   return { count, first };
 }
 
-function plural(count: number, word: string): string {
-  return `${grouped(count)} ${word}${count === 1 ? "" : "s"}`;
+/** The windows as an argument may name them, the newest first. */
+export function windowChoices(source: ItemSource, prefix: string): readonly Choice[] {
+  const ids = source.windows.map(({ id }) => id).reverse();
+  return ids.filter((id) => id.startsWith(prefix)).map((value) => ({ value }));
 }
 
-/** Undefined when `argument` names no window. */
-export function windowsText(reader: HistoryReader, source: ItemSource, argument: string): string | undefined {
+/** `w3`, also as `W3` or `3`. */
+function numberOf(argument: string): number | undefined {
+  const id = argument.toLowerCase();
+  return windowNumber(id.startsWith("w") ? id : `w${id}`);
+}
+
+/** From the window that the argument names on; the newest without one. */
+export function windowsText(reader: HistoryReader, source: ItemSource, argument: string): string {
   const all = source.windows.length;
-  const number = argument === "" ? Math.max(1, all - WINDOWS_MAX + 1) : windowNumber(argument);
-  if (number === undefined) return undefined;
-  if (number > all) return `There is no window ${argument}: the newest is w${all}. /windows lists them.`;
+  const number = argument === "" ? Math.max(1, all - WINDOWS_MAX + 1) : numberOf(argument);
+  if (number === undefined || number > all) {
+    const there = all === 1 ? "there is only w1" : `there are w1 to w${all}`;
+    return `There is no window ${shownValue(argument)}: ${there}. /windows lists them.`;
+  }
   const { rows } = reader.listWindows(source, { limit: all, recentFirst: false });
   const shown = rows.slice(number - 1, number - 1 + WINDOWS_MAX);
   const width = Math.max(...shown.map(({ window }) => window.id.length));
   const lines = shown.map(({ window, items, startedAt, current }) => {
     const { count, first } = asked(source, window);
-    const started = startedAt === null ? "" : `  ${startedAt.slice(0, 16).replace("T", " ")}`;
-    const counts = `${plural(items, "item")}, ${plural(count, "request")}`;
+    const started = startedAt === null ? "" : `  ${localTime(startedAt)}`;
+    const counts = `${counted(items, "item")}, ${counted(count, "request")}`;
     return `${window.id.padEnd(width)}${current ? " *" : "  "}${started}  ${counts}${first ? `  ${first}` : ""}`;
   });
   const before = number - 1;
   const after = all - before - shown.length;
   return [
-    ...(before === 0 ? [] : [`… ${plural(before, "older window")}: /windows w1`]),
+    ...(before === 0 ? [] : [`… ${counted(before, "older window")}: /windows w1`]),
     ...lines,
-    ...(after === 0 ? [] : [`… ${plural(after, "newer window")}: /windows w${number + shown.length}`]),
+    ...(after === 0 ? [] : [`… ${counted(after, "newer window")}: /windows w${number + shown.length}`]),
   ].join("\n");
 }

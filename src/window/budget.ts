@@ -38,18 +38,33 @@ export interface Thresholds {
   readonly reminder: number;
   /** Remaining tokens at which the fallback comes, before the host's own compaction. */
   readonly fallback: number;
+  /** What the two are made from, beside the settings. */
+  readonly parts: {
+    /** The percentage of the window. */
+    readonly share: number;
+    /** The reminder never comes with more left. */
+    readonly reminderMax: number;
+    /** Above the host's reserve. */
+    readonly margin: number;
+    /** The fallback never comes with more left. */
+    readonly fallbackMax: number;
+  };
 }
 
 /** All in tokens. `reserve` is what the host keeps free, its compaction threshold. */
 export function thresholds(contextWindow: number, reserve: number, settings: BudgetSettings): Thresholds {
   const { reminderRemainingPercent, reminderRemainingFloorTokens, reminderRemainingCeilingTokens } = settings;
-  const share = Math.min(reminderRemainingPercent * contextWindow, reminderRemainingCeilingTokens);
-  const reminder = Math.min(Math.max(share, reminderRemainingFloorTokens), contextWindow * REMINDER_MAX_SHARE);
+  const share = reminderRemainingPercent * contextWindow;
+  const reminderMax = contextWindow * REMINDER_MAX_SHARE;
+  const fallbackMax = contextWindow * FALLBACK_MAX_SHARE;
+  const wanted = Math.max(Math.min(share, reminderRemainingCeilingTokens), reminderRemainingFloorTokens);
+  const reminder = Math.min(wanted, reminderMax);
   const margin = Math.max(FALLBACK_MARGIN_TOKENS, contextWindow * FALLBACK_MARGIN_SHARE);
   // A reminder that is switched off does not switch off the fallback.
   const belowReminder = reminder >= 1 ? reminder - 1 : Number.POSITIVE_INFINITY;
-  const fallback = Math.min(reserve + margin, contextWindow * FALLBACK_MAX_SHARE, belowReminder);
-  return { reminder: Math.floor(reminder), fallback: Math.floor(fallback) };
+  const fallback = Math.min(reserve + margin, fallbackMax, belowReminder);
+  const parts = { share, reminderMax, margin, fallbackMax };
+  return { reminder: Math.floor(reminder), fallback: Math.floor(fallback), parts };
 }
 
 export type BudgetLevel = "ok" | "reminder" | "fallback";

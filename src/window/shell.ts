@@ -314,7 +314,8 @@ export class WindowShell {
     instructions: string | undefined,
     signal: AbortSignal,
     controlTurn: StartControlTurn,
-  ): Promise<"opened" | "nothing_to_leave" | "no_checkpoint"> {
+  ): Promise<"opened" | "nothing_to_leave" | "under_way" | "no_checkpoint"> {
+    if (this.state.live.manual) return "under_way";
     const effect = this.#live.tell({ type: "checkpoint_asked", requestId: randomUUID() });
     if (effect?.type !== "run_checkpoint") return "nothing_to_leave";
     const saved = await this.#checkpointTurn(effect.requestId, instructions, signal, controlTurn);

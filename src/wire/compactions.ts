@@ -57,7 +57,9 @@ export async function openWindow(host: Host, parts: SessionParts, ctx: HostConte
     case "opened":
       return `Window ${parts.windows.branch.current.id} is open; the next message starts in it.`;
     case "nothing_to_leave":
-      return "This window holds nothing yet, or a checkpoint is being saved already.";
+      return "This window holds nothing yet, so there is nothing to leave behind.";
+    case "under_way":
+      return "A checkpoint of this window is being saved already; the next one opens when it is saved.";
     case "no_checkpoint":
       return "No checkpoint was saved, so the window stays as it is.";
   }

@@ -5,14 +5,16 @@ import { messageOf } from "../errors.ts";
 import { HistoryReader } from "../history/reader.ts";
 import type { HostContext } from "../host/api.ts";
 import { endsWithRun, type Host, notify } from "../host/host.ts";
+import { selectedModel, windowSize } from "../host/models.ts";
 import { showStatus } from "../host/status.ts";
+import { hasTerminal } from "../host/widget.ts";
 import type { SessionParts } from "../session.ts";
 import { agentLines } from "../ui/agents.ts";
-import { type CommandName, type CommandParts, defineCommand } from "../ui/commands.ts";
+import { type CommandName, type CommandParts, defineCommand, usageOf } from "../ui/commands.ts";
 import { contextText } from "../ui/context.ts";
 import { type NotesView, noteCompletions, notesAt, notesOverview } from "../ui/notes.ts";
 import { statusText } from "../ui/status.ts";
-import { windowsText } from "../ui/windows.ts";
+import { windowChoices, windowsText } from "../ui/windows.ts";
 import type { DropClosedWindows } from "./boundary.ts";
 import { openWindow } from "./compactions.ts";
 import type { CurrentSession } from "./current.ts";
@@ -21,26 +23,44 @@ import { examine, type Surroundings } from "./doctor.ts";
 /** The key of the footer line. */
 export const STATUS_KEY = "pi-token-budget";
 
+/** Other processes start and end children, and hosts tell of some changes late or not at all: so often it is looked at. */
+const STATUS_LOOK_MS = 500;
+
+function categoryOf(parts: SessionParts): string | undefined {
+  try {
+    return parts.category() ?? undefined;
+  } catch {
+    return "category unknown";
+  }
+}
+
 function statusOf(parts: SessionParts): string | undefined {
-  const phase = parts.phase();
-  if (phase === "disabled") return undefined;
   return statusText({
     windowId: parts.windows.branch.current.id,
-    phase,
-    contextWindow: parts.context().model?.contextWindow,
+    phase: parts.phase(),
+    contextWindow: windowSize(parts.context()),
     usedTokens: parts.windows.used(),
     children: parts.access.children().length,
+    category: categoryOf(parts),
   });
 }
 
 /** The footer line follows the session: drawn after whatever may have changed it, and only when it has changed. */
 export function wireStatus(host: Host, session: CurrentSession): (ctx: HostContext) => void {
   let drawn: string | undefined;
+  let looking: NodeJS.Timeout | undefined;
   const redraw = (ctx: HostContext) => {
     if (!ctx.hasUI) return;
     const text = statusOf(session.of(ctx));
     if (text !== drawn) showStatus(ctx, STATUS_KEY, text);
     drawn = text;
+  };
+  const look = () => {
+    try {
+      redraw(session.running.context());
+    } catch {
+      // The session is gone, or cannot be read now.
+    }
   };
   const draw = (_event: object, ctx: HostContext): undefined => {
     redraw(ctx);
@@ -49,7 +69,14 @@ export function wireStatus(host: Host, session: CurrentSession): (ctx: HostConte
   // The host has emptied its footer.
   host.on("session_start", (event, ctx) => {
     drawn = undefined;
+    clearInterval(looking);
+    looking = hasTerminal(ctx) ? setInterval(look, STATUS_LOOK_MS) : undefined;
+    looking?.unref();
     return draw(event, ctx);
+  });
+  host.on("session_shutdown", () => {
+    clearInterval(looking);
+    return undefined;
   });
   host.on("context", draw);
   host.on("tool_result", draw);
@@ -74,7 +101,7 @@ function othersOf({ access }: SessionParts): readonly ListedAgent[] {
 
 async function contextOf(parts: SessionParts): Promise<string> {
   await parts.meet("listed agents");
-  const { model } = parts.context();
+  const model = selectedModel(parts.context());
   return contextText({
     windowId: parts.windows.branch.current.id,
     agent: parts.agent,
@@ -82,7 +109,7 @@ async function contextOf(parts: SessionParts): Promise<string> {
     aside: parts.aside.reason,
     figures: parts.figures(),
     model: model && `${model.provider}/${model.id}`,
-    contextWindow: model?.contextWindow,
+    contextWindow: model && windowSize({ model }),
     settings: parts.settings(),
     loaded: parts.loaded,
     oddities: parts.oddities(),
@@ -99,6 +126,16 @@ function notesView(parts: SessionParts): NotesView {
     agents: parts.visibleAgents().agents,
     notesOf: (agent) => parts.access.notesToRead(agent),
   };
+}
+
+/** Whether windows are kept, and who said so. */
+function standing(parts: SessionParts): string {
+  const isOn = parts.enabled();
+  const { enabled } = parts.settings();
+  const by = isOn === enabled ? "" : `, by /token-budget ${isOn ? "on" : "off"}`;
+  if (isOn) return `Windows are on in this session${by}.`;
+  const setting = by === "" ? `, by the setting enabled (${parts.loaded.originOf("enabled", undefined)})` : by;
+  return `Windows are off in this session${setting}: Pi compacts by itself.`;
 }
 
 async function turn(parts: SessionParts, on: boolean, ctx: HostContext, drop: DropClosedWindows): Promise<string> {
@@ -157,10 +194,12 @@ export function wireCommands(host: Host, session: CurrentSession, { drop, redraw
     answer: async (argument, ctx) => {
       return windowsText(reader, await session.of(ctx).access.historyOf(undefined), argument);
     },
+    complete: async (prefix) => windowChoices(await session.running.access.historyOf(undefined), prefix),
   });
   command("token-budget", {
     answer: (argument, ctx) => {
       const parts = session.of(ctx);
+      if (argument === "") return `${standing(parts)}\n${usageOf("token-budget")}`;
       if (argument === "on" || argument === "off") return turn(parts, argument === "on", ctx, drop);
       return argument === "doctor" ? examine(host, parts, surroundings) : undefined;
     },

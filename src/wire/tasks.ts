@@ -46,6 +46,8 @@ export function wireTasks(host: Host, session: CurrentSession, wiring: Wiring): 
     board: dispatcher,
     show: (ctx: HostContext, text: string) => notify(ctx, text, "info"),
     endsWithRun,
+    labels: () => [...session.running.categories.keys()],
+    openBoard: () => current,
     todosOf: async (ctx: HostContext, agent: string) => todosOfHistory(await journalOf(session, ctx, agent)),
   };
   host.registerCommand("task", taskCommand(parts));

@@ -209,9 +209,9 @@ describe("/context new", () => {
     const s = await pi({ ui: true, next: () => using(1_000, text("answer")) });
     await s.prompt("hello");
     await s.session.prompt("/context");
-    expect(s.ui.notices.at(-1)?.message).toContain("Window w1 of /root, ready");
+    expect(s.ui.notices.at(-1)?.message).toContain("Window w1 (main agent): in use");
     await s.session.prompt("/context sideways");
-    expect(s.ui.notices.at(-1)?.message).toContain("usage: /context");
+    expect(s.ui.notices.at(-1)?.message).toContain("Usage:\n  /context");
   });
 });
 

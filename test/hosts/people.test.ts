@@ -174,14 +174,17 @@ describe("the commands", () => {
     const lines = (await said(s, "/context")).split("\n");
     expect(lines).toEqual(
       expect.arrayContaining([
-        "Window w1 of /root, ready",
-        "Used 100,000 tokens, left 100,000 tokens of 200,000 (50 %)",
-        "Reminder with 50,000 tokens left, checkpoint with 20,480 left; made from",
+        "Window w1 (main agent): in use",
+        expect.stringMatching(/^Model: \S+, with a window of 200,000 tokens$/),
+        "Used 100,000 tokens, left 100,000 (50 %)",
+        "Reminder with 50,000 tokens left:",
+        "Checkpoint with 20,480 tokens left:",
+        "Checkpoint also at 150,000 tokens used, by hardRolloverUsedTokens, which is in 50,000",
         "  reminderRemainingPercent 0.25: default",
         "  reminderRemainingFloorTokens 30,000: agent settings",
         "  hardRolloverUsedTokens 150,000: agent settings, model *",
         "  compaction.reserveTokens 16,384: agent settings",
-        "Agents: /root",
+        "Agents: main agent",
       ]),
     );
   });
@@ -194,14 +197,12 @@ describe("the commands", () => {
           ? [call("notes_write_file", { path: "plan/a.md", text: "red \u001b[31malarm\u0007\nnext 一" }), note()]
           : "done",
     });
-    expect(await said(s, "/notes")).toBe("/root: no notes yet");
+    expect(await said(s, "/notes")).toBe("No notes yet");
     await s.prompt("write");
-    expect(await said(s, "/notes")).toMatch(/^\/root: 2 notes\n {2}/);
-    expect(await said(s, "/notes plan/a.md")).toMatch(
-      /^\/root\/notes\/plan\/a\.md .*\nred \\u001b\[31malarm\\u0007\nnext 一$/,
-    );
-    expect(await said(s, "/notes plan")).toContain("1 of /root begin with plan\n  plan/a.md");
-    expect(await said(s, "/notes nothing")).toContain("No note of /root is called or begins with nothing");
+    expect(await said(s, "/notes")).toMatch(/^2 notes:\n {2}/);
+    expect(await said(s, "/notes plan/a.md")).toMatch(/^plan\/a\.md .*\nred \\u001b\[31malarm\\u0007\nnext 一$/);
+    expect(await said(s, "/notes plan")).toContain("1 note begins with plan:\n  plan/a.md");
+    expect(await said(s, "/notes nothing")).toContain("No note begins with nothing");
     expect(await said(s, "/notes ../secret")).toContain("is not a name");
   });
 
@@ -229,16 +230,16 @@ describe("the commands", () => {
 
   it("say their usage on arguments they do not know", async () => {
     const s = await pi({ ui: true, next: () => "hello" });
-    for (const name of ["context", "windows", "token-budget"])
-      expect(await said(s, `/${name} sideways`)).toContain(`usage: /${name}`);
-    expect(await said(s, "/token-budget")).toContain("usage: /token-budget on");
-    expect(await said(s, "/windows w9")).toContain("There is no window w9");
+    for (const name of ["context", "token-budget"])
+      expect(await said(s, `/${name} sideways`)).toContain(`Usage:\n  /${name}`);
+    expect(await said(s, "/token-budget")).toMatch(/^Windows are on in this session\.\nUsage:\n/);
+    expect(await said(s, "/windows w9")).toBe('There is no window "w9": there is only w1. /windows lists them.');
   });
 
   it("print without a terminal interface, and print mode shows nothing else of ours", async () => {
     const ran = await runPi({ model: ["an answer"], prompt: "/context" });
     expect(ran).toMatchObject({ code: 0 });
-    expect(ran.stderr).toContain("Window w1 of /root, ready");
+    expect(ran.stderr).toContain("Window w1 (main agent): in use");
     const plain = await runPi({ model: ["an answer"], prompt: "hello" });
     expect(plain).toMatchObject({ code: 0, stdout: "an answer\n", stderr: "" });
     for (const { environment } of [ran, plain]) environment.remove();

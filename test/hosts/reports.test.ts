@@ -273,7 +273,7 @@ describe("report 16", () => {
     await s.session.prompt("/context new");
     await s.settled();
     await s.session.prompt("/context");
-    expect(s.ui.notices.at(-1)?.message).toContain("Window w2 of /root, rollover_pending");
+    expect(s.ui.notices.at(-1)?.message).toContain("Window w2 (main agent): open, and nothing was sent in it yet");
     expect(s.ui.notices.at(-1)?.message).toContain("Used unknown, left unknown");
     await s.prompt("more");
     await s.session.prompt("/context");

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { TokenBudgetError } from "../../src/errors.ts";
-import { fullPath, notePathProblem, parseNotePath, parseNotePrefix } from "../../src/notes/paths.ts";
+import { fullPath, noteName, notePathProblem, parseNotePath, parseNotePrefix } from "../../src/notes/paths.ts";
 import { anyText } from "../log/texts.ts";
 
 const ME = "/root/reviewer";
@@ -189,4 +189,14 @@ describe("a prefix", () => {
     expect(error.message).toMatch(/^path_prefix is "/);
     expect(error.message).toContain("/root/<agent>/notes/<beginning>");
   });
+});
+
+test("a note has a name for people, which a folder of the disk has not", () => {
+  const paths = ["plan.md", "/root/notes/a/plan.md", "/root/reviewer/notes/notes/x.md", "/root/.pi/notes/x"];
+  expect(paths.map(noteName)).toEqual([
+    "plan.md",
+    "main agent: a/plan.md",
+    "reviewer: notes/x.md",
+    "/root/.pi/notes/x",
+  ]);
 });

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { noteWarnings } from "../../src/notes/limits.ts";
 import { searchLines } from "../../src/notes/search.ts";
-import { similarPaths } from "../../src/notes/similar.ts";
+import { similarNames } from "../../src/similar.ts";
 import { anyText } from "../log/texts.ts";
 
 const ALL = Number.POSITIVE_INFINITY;
@@ -52,10 +52,10 @@ describe("a search in a note", () => {
 describe("similar paths", () => {
   const paths = ["checkpoint.md", "plans/db.md", "plans/api.md", "zzz"];
   test("are those that look like the wanted one, likest first", () => {
-    expect(similarPaths("check-point.md", paths, 5)[0]).toBe("checkpoint.md");
-    expect(similarPaths("db.md", paths, 5)[0]).toBe("plans/db.md");
-    expect(similarPaths("Plans/DB.md", paths, 1)).toEqual(["plans/db.md"]);
-    expect(similarPaths("qqqqq", paths, 5)).toEqual([]);
+    expect(similarNames("check-point.md", paths, 5)[0]).toBe("checkpoint.md");
+    expect(similarNames("db.md", paths, 5)[0]).toBe("plans/db.md");
+    expect(similarNames("Plans/DB.md", paths, 1)).toEqual(["plans/db.md"]);
+    expect(similarNames("qqqqq", paths, 5)).toEqual([]);
   });
 });
 

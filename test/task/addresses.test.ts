@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   ADDRESS_MAX_CHARS,
+  agentName,
   childAddress,
   isAddress,
   isBelow,
@@ -116,6 +117,18 @@ describe("a name", () => {
     for (const name of ["/root", "/root/a", "/root/ab/c"]) {
       expect(() => childAddress("/root/a", name)).toThrow(/is not below its parent \/root\/a/);
     }
+  });
+
+  test("are names to people, who would take /root for a directory", () => {
+    const shown = ["/root", "/root (restricted)", "/root/reviewer/checker", "/root/a (restricted)", "(3 older agents)"];
+    expect(shown.map(agentName)).toEqual([
+      "main agent",
+      "main agent (restricted)",
+      "reviewer/checker",
+      "a (restricted)",
+      "(3 older agents)",
+    ]);
+    expect(agentName("/root/.pi/agent")).toBe("/root/.pi/agent");
   });
 
   test("that is automatic is a stable, valid segment for any session", () => {

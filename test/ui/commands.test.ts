@@ -1,12 +1,19 @@
 // The one table of commands: completion, usage and answers are made from it.
 import { describe, expect, it } from "vitest";
 import type { HostContext } from "../../src/host/api.ts";
-import { COMMANDS, type CommandName, defineCommand, usageOf } from "../../src/ui/commands.ts";
+import {
+  CHOICES_MAX,
+  COMMANDS,
+  type CommandName,
+  type CommandParts,
+  defineCommand,
+  usageOf,
+} from "../../src/ui/commands.ts";
 
 const NAMES = Object.keys(COMMANDS) as CommandName[];
 const ctx = {} as HostContext;
 
-function command(name: CommandName, complete?: (prefix: string) => readonly string[]) {
+function command(name: CommandName, complete?: CommandParts["complete"]) {
   const shown: string[] = [];
   const made = defineCommand(name, {
     answer: (argument) => (argument === "known" ? "an answer" : undefined),
@@ -22,22 +29,36 @@ describe("a command", () => {
     await made.handler("  known ", ctx);
     await made.handler("sideways", ctx);
     expect(shown).toEqual(["an answer", usageOf("context")]);
-    expect(shown[1]).toBe(
-      "usage: /context shows the window, its budget, the thresholds and where each comes from; /context new saves a checkpoint and opens the next window, in a session of any size.",
-    );
+    expect(shown[1]?.split("\n").slice(0, 2)).toEqual([
+      "Usage:",
+      "  /context: shows the window, its budget, the thresholds and where each comes from",
+    ]);
   });
 
-  it("completes its own words and what it is given, and nothing else", () => {
-    const values = (name: CommandName, prefix: string) =>
-      command(name, () => ["o.md"])
-        .made.getArgumentCompletions?.(prefix)
-        ?.map(({ value }) => value);
-    expect(values("token-budget", "o")).toEqual(["on", "off", "o.md"]);
-    expect(values("token-budget", "d")).toEqual(["doctor", "o.md"]);
-    expect(values("notes", "")).toEqual(["o.md"]);
-    expect(values("notes", "o.md")).toBeUndefined();
-    expect(values("token-budget", "off")).toEqual(["o.md"]);
-    expect(command("context").made.getArgumentCompletions?.("x")).toBeNull();
+  it("has a usage with one form a line", () => {
+    for (const name of NAMES) expect(usageOf(name).split("\n")).toHaveLength(1 + COMMANDS[name].forms.length);
+  });
+
+  it("completes its own words and what it is given, and nothing else", async () => {
+    const values = async (name: CommandName, prefix: string) => {
+      const { made } = command(name, () => [{ value: "o.md" }]);
+      return (await made.getArgumentCompletions?.(prefix))?.map(({ value }) => value);
+    };
+    expect(await values("token-budget", "o")).toEqual(["on", "off", "o.md"]);
+    expect(await values("token-budget", "d")).toEqual(["doctor", "o.md"]);
+    expect(await values("notes", "")).toEqual(["o.md"]);
+    expect(await values("notes", "o.md")).toBeUndefined();
+    expect(await values("token-budget", "off")).toEqual(["o.md"]);
+    expect(await command("context").made.getArgumentCompletions?.("x")).toBeNull();
+  });
+
+  it("completes with what stands behind a value, in a list that ends, and offers nothing where that fails", async () => {
+    const many = Array.from({ length: 3 * CHOICES_MAX }, (_, n) => ({ value: `id${n}`, about: `task ${n}` }));
+    const offered = await command("tasks", async () => many).made.getArgumentCompletions?.("i");
+    expect(offered).toHaveLength(CHOICES_MAX);
+    expect(offered?.[0]).toEqual({ value: "id0", label: "id0", description: "task 0" });
+    const failing = command("tasks", () => Promise.reject(new Error("the disk is gone")));
+    expect(await failing.made.getArgumentCompletions?.("i")).toBeNull();
   });
 
   it.each(NAMES)("/%s has a short description and says what each form does", (name) => {

@@ -45,12 +45,12 @@ const SHORT: { readonly [N in ToolName]: readonly [args: object, call: string, d
   notes_list_files_by_prefix: [{ prefix: "plans/" }, "plans/", { ...COUNTS, total: 1, returned: 1 }, "1 file"],
   notes_read_file: [{ path: "plan.md" }, "plan.md", { ...PAGE, end_chars: 5_000 }, "5,000 characters"],
   notes_search_contents: [{ query: "rounding" }, '"rounding"', COUNTS, "8 of 120 lines"],
-  notes_append_to_file: [{ path: "plan.md", text: "t" }, "plan.md", SAVED, "saved · /root/notes/plan.md · 1,234 bytes"],
+  notes_append_to_file: [{ path: "plan.md", text: "t" }, "plan.md", SAVED, "saved · 1,234 bytes"],
   notes_write_file: [
     { path: "plan.md", text: "t" },
     "plan.md",
     { ...SAVED, created: true, bytes: 1 },
-    "created · /root/notes/plan.md · 1 byte",
+    "created · 1 byte",
   ],
   get_context_remaining: [
     {},

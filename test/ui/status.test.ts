@@ -2,7 +2,14 @@
 import { describe, expect, it } from "vitest";
 import { progressText, type StatusFacts, statusText } from "../../src/ui/status.ts";
 
-const facts: StatusFacts = { windowId: "w3", phase: "ready", contextWindow: 200_000, usedTokens: 118_000, children: 0 };
+const facts: StatusFacts = {
+  windowId: "w3",
+  phase: "ready",
+  contextWindow: 200_000,
+  usedTokens: 118_000,
+  children: 0,
+  category: undefined,
+};
 
 describe("the status line", () => {
   it.each<[Partial<StatusFacts>, string | undefined]>([
@@ -15,7 +22,9 @@ describe("the status line", () => {
     [{ usedTokens: 250_000 }, "w3 · 0 % left"],
     [{ children: 1 }, "w3 · 41 % left · 1 agent"],
     [{ children: 3, phase: "checkpoint_required" }, "w3 · checkpoint… · 3 agents"],
+    [{ category: "client-x", children: 1 }, "w3 · 41 % left · 1 agent · client-x"],
     [{ phase: "disabled", children: 2 }, undefined],
+    [{ phase: "disabled", category: "client-x" }, "client-x"],
   ])("%j", (change, text) => expect(statusText({ ...facts, ...change })).toBe(text));
 
   it("says how far long work is", () => {

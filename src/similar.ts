@@ -1,4 +1,4 @@
-// Which existing notes a wrong path may have meant. Pure.
+// Which of the names that there are a wrong one may have meant. Pure.
 
 /** Below this likeness (0 to 1) a name is no help. */
 const LIKENESS_MIN = 0.35;
@@ -21,17 +21,17 @@ function lastSegment(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
-/** At most `limit` of the paths that look most like the wanted one, the likest first. */
-export function similarPaths(wanted: string, paths: readonly string[], limit: number): string[] {
+/** At most `limit` of the names or paths that look most like the wanted one, the likest first. */
+export function similarNames(wanted: string, names: readonly string[], limit: number): string[] {
   const whole = bigrams(wanted);
   const last = bigrams(lastSegment(wanted));
-  return paths
-    .map((path) => ({
-      path,
-      score: Math.max(likeness(whole, bigrams(path)), likeness(last, bigrams(lastSegment(path)))),
+  return names
+    .map((name) => ({
+      name,
+      score: Math.max(likeness(whole, bigrams(name)), likeness(last, bigrams(lastSegment(name)))),
     }))
     .filter(({ score }) => score >= LIKENESS_MIN)
-    .sort((left, right) => right.score - left.score || (left.path < right.path ? -1 : 1))
+    .sort((left, right) => right.score - left.score || (left.name < right.name ? -1 : 1))
     .slice(0, limit)
-    .map(({ path }) => path);
+    .map(({ name }) => name);
 }
