@@ -5,7 +5,7 @@ import { TokenBudgetError } from "../errors.ts";
 import type { CompactionAnswer, HostMessage, ToolCallEvent, ToolResultEvent } from "../host/api.ts";
 import { blocksOf, type EntrySource, isToolCallBlock, type LogMessage } from "../host/entries.ts";
 import type { Compaction } from "../host/host.ts";
-import type { BranchIndex } from "../log/branch.ts";
+import type { BranchIndex, WindowRecord } from "../log/branch.ts";
 import {
   CANCELLED_ENTRY,
   CHECKPOINT_ENTRY,
@@ -73,6 +73,11 @@ const UNCONSOLIDATED_MESSAGES_MAX = 5_000;
 
 const OVERFLOW_STAYS =
   "the request does not fit the model's window, and one more fresh window would not change that. Say how to go on with less, or choose a model with a larger window (/model).";
+
+/** Nobody could be asked for a note: the request that would have done it does not fit either. */
+function withoutNoteNotice({ id, number }: WindowRecord): string {
+  return `the last request was too long for the model, so window w${number + 1} opens without a new note; what was done since the last one stands in the history of ${id}, and the model is told so.`;
+}
 
 export class WindowShell {
   readonly #parts: WindowShellParts;
@@ -430,6 +435,7 @@ export class WindowShell {
   }
 
   #details(cause: OpenerCause): OpenerDetails {
+    if (cause === "overflow") this.#parts.report(withoutNoteNotice(this.branch.current));
     return openerDetails(this.branch, {
       agent: this.#parts.agent,
       runId: this.#parts.runId,

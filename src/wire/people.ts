@@ -15,6 +15,7 @@ import { contextText } from "../ui/context.ts";
 import { type NotesView, noteCompletions, notesAt, notesOverview } from "../ui/notes.ts";
 import { statusText } from "../ui/status.ts";
 import { windowChoices, windowsText } from "../ui/windows.ts";
+import { asideText } from "../window/aside.ts";
 import type { DropClosedWindows } from "./boundary.ts";
 import { openWindow } from "./compactions.ts";
 import type { CurrentSession } from "./current.ts";
@@ -132,6 +133,7 @@ function notesView(parts: SessionParts): NotesView {
 function standing(parts: SessionParts): string {
   const isOn = parts.enabled();
   const { enabled } = parts.settings();
+  if (parts.aside.reason) return asideText(parts.aside.reason);
   const by = isOn === enabled ? "" : `, by /token-budget ${isOn ? "on" : "off"}`;
   if (isOn) return `Windows are on in this session${by}.`;
   const setting = by === "" ? `, by the setting enabled (${parts.loaded.originOf("enabled", undefined)})` : by;
