@@ -28,9 +28,9 @@ it("leaves the checkpoint behind when Esc ends /compact", async () => {
     settings: SHORT_COMPACTION,
     next: (_request, n) => {
       // More than newer hosts keep of a session, so that they compact it.
-      if (n === 0) return using(100_000, text("x".repeat(2_000)));
+      if (n === 0) return using(99_000, text("x".repeat(2_000)));
       asked();
-      return { content: [text("a slow note")], delayMs: 5_000 };
+      return { content: [text("a slow note")], delayMs: 1_500 };
     },
   });
   await s.prompt("hello");
