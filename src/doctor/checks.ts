@@ -6,6 +6,7 @@ import type { NotesStore } from "../notes/store.ts";
 import { type PlaceState, placeState, staleLocks } from "../storage/inspect.ts";
 import type { AdapterResult } from "../subagents/adapter.ts";
 import { lackingMend, STRAY_MEND, strayText } from "../subagents/diagnostics.ts";
+import { agentName } from "../task/addresses.ts";
 import type { Registry } from "../task/registry.ts";
 import { lackingText } from "../ui/agents.ts";
 import type { AsideReason } from "../window/aside.ts";
@@ -158,7 +159,7 @@ export interface ChildFacts {
 export function checkChildren({ lacking, strays }: ChildFacts): Finding {
   if (lacking.length === 0 && strays.length === 0) return fine("children", "none runs without this package");
   const texts = [
-    ...lacking.map(({ address, lacks = [] }) => `${address} runs ${lackingText(lacks)}`),
+    ...lacking.map(({ address, lacks = [] }) => `${agentName(address)} runs ${lackingText(lacks)}`),
     ...(strays.length === 0 ? [] : [strayText(strays)]),
   ];
   const mends = [

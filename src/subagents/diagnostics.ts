@@ -1,4 +1,5 @@
 // Every sentence a person reads about children of pi-subagents: what is missing, and what to do about it.
+import { agentName } from "../task/addresses.ts";
 import { TOOL_NAMES, type ToolName } from "../tools/specs.ts";
 import { FIRST_WITH_EXPORT, MODULE_VARIABLE, REQUIRED_EXPORT, SUBAGENTS_NAME } from "./discovery.ts";
 import { OWN_NAME } from "./packages.ts";
@@ -86,7 +87,7 @@ export function lackingMend({ subagent, lacks }: Omit<LackingChild, "agent">): s
 export function lackingNotice(child: LackingChild): string {
   const { agent, lacks } = child;
   const which = lacks.length === TOOL_NAMES.length ? "none of the tools" : "not all tools";
-  return `${OWN_NAME}: ${agent} has ${which} of this package, because its list of tools leaves them out. ${lackingMend(child)}`;
+  return `${OWN_NAME}: ${agentName(agent)} has ${which} of this package, because its list of tools leaves them out. ${lackingMend(child)}`;
 }
 
 /** What a parent says of children that run and are no agents of its task. */

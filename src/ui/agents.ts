@@ -1,5 +1,6 @@
 // What a person is told of the other agents of a root task: what each was asked, and what it runs without. Pure.
 import type { ListedAgent } from "../agents.ts";
+import { agentName } from "../task/addresses.ts";
 import { TOOL_NAMES } from "../tools/specs.ts";
 
 const LINES_MAX = 20;
@@ -17,7 +18,7 @@ export function agentLines(agents: readonly ListedAgent[]): readonly string[] {
   const lines = agents.flatMap(({ address, lacks, request }) => {
     const lacking = lacks.length === 0 ? "" : ` (${lackingText(lacks)})`;
     if (lacking === "" && request === undefined) return [];
-    return [`${address}${lacking}${request === undefined ? "" : `: ${request}`}`];
+    return [`${agentName(address)}${lacking}${request === undefined ? "" : `: ${request}`}`];
   });
   return lines.slice(-LINES_MAX);
 }

@@ -229,7 +229,7 @@ describe("tools that a child lacks", () => {
     const lacks = missingTools(["read", ...TOOL_NAMES.slice(2)]);
     expect(lacks).toEqual(TOOL_NAMES.slice(0, 2));
     const notice = lackingNotice({ agent: "/root/scout", subagent: undefined, lacks });
-    expect(notice).toContain("/root/scout has not all tools");
+    expect(notice).toContain("scout has not all tools");
     expect(notice).toContain(TOOL_NAMES.slice(0, 2).join(", "));
     expect(notice).not.toContain(TOOL_NAMES[2]);
     const all = missingTools([]);
