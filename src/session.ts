@@ -232,6 +232,7 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
     children: () => access.children(),
     isOwnNote: (path) => isOwnNote(agent, path),
     canCheckpoint,
+    stepAside: (reason) => aside.stepAside(reason),
     settings,
     reserveTokens: loaded.reserveTokens,
     keepRecentTokens: loaded.keepRecentTokens,

@@ -179,6 +179,9 @@ export interface HostCommand {
 /** A registered tool, and where its extension came from. */
 export interface HostToolInfo {
   readonly name: string;
+  readonly description?: string;
+  /** Its JSON schema. */
+  readonly parameters?: unknown;
   readonly sourceInfo?: { readonly path?: string };
 }
 

@@ -215,6 +215,13 @@ export class Host {
     return this.#api.getActiveTools();
   }
 
+  /** What the model is told of the tools it has. */
+  activeToolInfos(): readonly object[] {
+    const active = new Set(this.#api.getActiveTools());
+    const infos = this.#api.getAllTools().filter(({ name }) => active.has(name));
+    return infos.map(({ name, description, parameters }) => ({ name, description, parameters }));
+  }
+
   isActive(toolName: string): boolean {
     return this.#api.getActiveTools().includes(toolName);
   }

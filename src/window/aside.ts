@@ -7,6 +7,8 @@ export interface AsideReason {
   readonly because: string;
   /** The sentence that says what to do about it and how windows come back. */
   readonly wayBack: string;
+  /** It is the model's: another one may have room. */
+  readonly ofModel?: true;
 }
 
 export function asideText({ because, wayBack }: AsideReason): string {
@@ -37,5 +39,10 @@ export class Aside {
   /** What a person's `/token-budget on` does. */
   lift(): void {
     this.#reason = undefined;
+  }
+
+  /** Another model is in use: what was said of the old one does not count. */
+  modelChanged(): void {
+    if (this.#reason?.ofModel) this.lift();
   }
 }

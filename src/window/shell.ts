@@ -24,6 +24,7 @@ import type { Delivery, ToolRefusal, WindowState } from "./machine.ts";
 import { type ControlTurn, runControlTurn } from "./manual.ts";
 import { consolidation, openerDetails, openingCompaction, openingMessage } from "./openings.ts";
 import { newestIsMissing, projectRequest, type SentIds } from "./projection.ts";
+import { promptTokens } from "./room.ts";
 import { heldTokens } from "./usage.ts";
 import { BudgetWatch, type BudgetWatchParts } from "./watch.ts";
 import { UnwrittenWords } from "./words.ts";
@@ -126,6 +127,11 @@ export class WindowShell {
   }
 
   // --- requests ---
+
+  /** A run begins with this prompt and these tools. */
+  promptIs(systemPrompt: string, tools: readonly object[]): void {
+    this.#watch.promptIs(promptTokens(systemPrompt, tools));
+  }
 
   /** The messages of the request that is about to go out. */
   async request(

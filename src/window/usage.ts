@@ -19,7 +19,7 @@ export function estimatedTokens(content: unknown): number {
   return Math.ceil(tokens);
 }
 
-function rowTokens({ entry }: Row): number {
+export function rowTokens({ entry }: Row): number {
   return estimatedTokens(entry.message?.content ?? entry.content ?? entry.summary);
 }
 
@@ -31,7 +31,8 @@ export function heldTokens(branch: BranchIndex): number {
   return tokens;
 }
 
-function reportOf({ head, entry }: Row): number | undefined {
+/** What an answer that did not fail reports of its usage, in tokens. */
+export function reportOf({ head, entry }: Row): number | undefined {
   const { message } = entry;
   const failed = message?.stopReason === "error" || message?.stopReason === "aborted";
   return head.role === "assistant" && !failed ? reportedTokens(message) : undefined;

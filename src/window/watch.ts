@@ -3,10 +3,12 @@
 import { randomUUID } from "node:crypto";
 import type { HostMessage } from "../host/api.ts";
 import * as prompts from "../prompts.ts";
+import type { AsideReason } from "./aside.ts";
 import { type BudgetLevel, type BudgetSettings, budgetLevel, thresholds } from "./budget.ts";
 import { controlMessage, reminderFacts } from "./controls.ts";
 import type { LiveWindow } from "./live.ts";
 import type { Delivery, Effect } from "./machine.ts";
+import { FIXED_MIN_TOKENS, hasRoom, measuredFixedTokens, noRoomReason } from "./room.ts";
 import { estimatedTokens, UsageMeter } from "./usage.ts";
 
 export interface BudgetWatchParts {
@@ -18,6 +20,8 @@ export interface BudgetWatchParts {
   /** Whether this session has a tool that could save a checkpoint; without one it is never asked for one. */
   readonly canCheckpoint: () => boolean;
   readonly send: (message: HostMessage, delivery: Delivery) => void;
+  /** Windows would do harm in this session. */
+  readonly stepAside: (reason: AsideReason) => void;
 }
 
 interface Measured {
@@ -34,6 +38,8 @@ export class BudgetWatch {
   readonly #meter = new UsageMeter();
   /** Results of the batch that runs now, by call: they are counted before they are written. */
   readonly #unseen = new Map<string, number>();
+  /** An estimate of what every request holds beside its messages, in tokens. */
+  #fixedTokens = FIXED_MIN_TOKENS;
   /** Fallbacks that ride along with the next prompt: what called for them may be gone by then. */
   readonly #riding = new Set<string>();
 
@@ -57,7 +63,14 @@ export class BudgetWatch {
     this.#unseen.set(toolCallId, estimatedTokens(content));
   }
 
+  /** What the next requests hold beside their messages. */
+  promptIs(tokens: number): void {
+    this.#fixedTokens = Math.max(FIXED_MIN_TOKENS, tokens);
+    this.#checkRoom();
+  }
+
   check(via: Delivery): void {
+    this.#checkRoom();
     const measured = this.#measure();
     if (!measured) return;
     const { used, contextWindow, ...figures } = measured;
@@ -73,6 +86,17 @@ export class BudgetWatch {
     const measured = this.#measure();
     const isCalledFor = measured && (measured.level === "fallback" || measured.hardTriggerTokens !== undefined);
     return isCalledFor ? [] : [fence.requestId];
+  }
+
+  /** A window that its first request fills is of no use, and the next one would be no better. */
+  #checkRoom(): void {
+    const contextWindow = this.#parts.contextWindow();
+    if (contextWindow === undefined || !this.#parts.canCheckpoint()) return;
+    const { reserveTokens } = this.#parts;
+    const limits = { reserveTokens, settings: this.#parts.settings() };
+    const fixedTokens = Math.max(this.#fixedTokens, measuredFixedTokens(this.#live.branch) ?? 0);
+    if (!hasRoom(contextWindow, fixedTokens, limits))
+      this.#parts.stepAside(noRoomReason(contextWindow, fixedTokens, limits));
   }
 
   #measure(): Measured | undefined {

@@ -17,9 +17,23 @@ export function wireLoop(host: Host, session: CurrentSession): void {
       noticed = true;
       return undefined;
     }
-    return { systemPrompt: `${event.systemPrompt}\n\n${GUIDANCE}` };
+    const systemPrompt = `${event.systemPrompt}\n\n${GUIDANCE}`;
+    parts.windows.promptIs(systemPrompt, host.activeToolInfos());
+    // Where windows have just stepped aside, guidance for them would only mislead.
+    return parts.enabled() ? { systemPrompt } : undefined;
   });
-  host.onRequest((messages, ctx) => session.of(ctx).request(messages));
+  // What extensions behind this one add to the prompt shows with the first request of a run.
+  let isFirst = false;
+  host.on("agent_start", () => {
+    isFirst = true;
+    return undefined;
+  });
+  host.onRequest((messages, ctx) => {
+    const { windows, request } = session.of(ctx);
+    if (isFirst) windows.promptIs(ctx.getSystemPrompt(), host.activeToolInfos());
+    isFirst = false;
+    return request(messages);
+  });
   host.on("tool_call", (event, ctx) => {
     const { windows, enabled } = session.of(ctx);
     const reason = enabled() ? windows.refusal(event) : undefined;
@@ -36,6 +50,7 @@ export function wireLoop(host: Host, session: CurrentSession): void {
     return undefined;
   });
   host.on("model_select", (_event, ctx) => {
+    session.of(ctx).aside.modelChanged();
     if (ctx.isIdle()) session.of(ctx).windows.budgetChanged();
     return undefined;
   });

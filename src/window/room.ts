@@ -1,0 +1,81 @@
+// Whether a model's window has room for work once the fixed part of each request and a new window's bootstrap are in it.
+// Without that room each window would be full with its first request, so windows step aside. Pure.
+import { blocksOf } from "../host/entries.ts";
+import type { BranchIndex, Row } from "../log/branch.ts";
+import { grouped } from "../words.ts";
+import type { AsideReason } from "./aside.ts";
+import { type BudgetSettings, thresholds } from "./budget.ts";
+import { CODE_UNITS_PER_TOKEN, estimatedTokens, reportOf, rowTokens } from "./usage.ts";
+
+/** The most that a bootstrap with full lists takes; bench/tokens.ts measures it. */
+export const BOOTSTRAP_MAX_TOKENS = 4_000;
+/** Less than this between two changes of window is no room for work: about one read of a file, and its answer. */
+export const WORK_MIN_TOKENS = 4_000;
+/** Pi's own prompt and tools, and the definitions and guidance of this package: what every request holds at least. */
+export const FIXED_MIN_TOKENS = 4_000;
+
+/** The share of a window behind which its checkpoint is enforced, and what the host keeps free; in tokens. */
+export interface RoomLimits {
+  readonly reserveTokens: number;
+  readonly settings: BudgetSettings;
+}
+
+/** Tokens for work in a new window before its checkpoint is enforced; negative when it starts behind that line. */
+export function roomForWork(
+  contextWindow: number,
+  fixedTokens: number,
+  { reserveTokens, settings }: RoomLimits,
+): number {
+  const { fallback } = thresholds(contextWindow, reserveTokens, settings);
+  return contextWindow - fallback - fixedTokens - BOOTSTRAP_MAX_TOKENS;
+}
+
+export function hasRoom(contextWindow: number, fixedTokens: number, limits: RoomLimits): boolean {
+  return roomForWork(contextWindow, fixedTokens, limits) >= WORK_MIN_TOKENS;
+}
+
+/** The smallest window, in tokens, that has room beside so large a fixed part. Room never shrinks as a window grows. */
+export function leastWindow(fixedTokens: number, limits: RoomLimits): number {
+  let small = 0;
+  let large = 1;
+  while (!hasRoom(large, fixedTokens, limits)) large *= 2;
+  while (large - small > 1) {
+    const middle = Math.floor((small + large) / 2);
+    if (hasRoom(middle, fixedTokens, limits)) large = middle;
+    else small = middle;
+  }
+  return large;
+}
+
+/** An estimate of what every request holds beside its messages. */
+export function promptTokens(systemPrompt: string, tools: readonly object[]): number {
+  return Math.ceil((systemPrompt.length + JSON.stringify(tools).length) / CODE_UNITS_PER_TOKEN);
+}
+
+/**
+ * The fixed part as the provider counted it: what the first answer of a window reported, less that window's messages.
+ * Undefined in a session's first window, where the host may hold more than the branch says, and without a report.
+ */
+export function measuredFixedTokens({ rows, current }: BranchIndex): number | undefined {
+  const { opener } = current;
+  if (!opener || !("details" in opener)) return undefined;
+  let messages = estimatedTokens(blocksOf(opener.details.bootstrap));
+  for (let i = current.firstRow; i < rows.length; i++) {
+    const row = rows[i] as Row;
+    const reported = reportOf(row);
+    if (reported !== undefined) return Math.max(0, reported - messages);
+    messages += rowTokens(row);
+  }
+  return undefined;
+}
+
+/** Why windows are off with this model. */
+export function noRoomReason(contextWindow: number, fixedTokens: number, limits: RoomLimits): AsideReason {
+  const fixed = `about ${grouped(fixedTokens)} tokens of every request are fixed (prompt, tools, guidance)`;
+  const least = grouped(leastWindow(fixedTokens, limits));
+  return {
+    because: `${fixed}, and this model's window of ${grouped(contextWindow)} leaves too little room for work beside them`,
+    wayBack: `With a model whose window holds at least ${least} tokens, windows come back by themselves.`,
+    ofModel: true,
+  };
+}
