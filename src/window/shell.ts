@@ -140,8 +140,8 @@ export class WindowShell {
     waitForNewest: (isMissing: () => boolean) => Promise<void>,
   ): Promise<readonly LogMessage[]> {
     this.#runSignal = signal;
-    this.#watch.requestSent();
     await waitForNewest(() => newestIsMissing(messages, this.branch));
+    this.#watch.requestSent();
     for (const requestId of this.#watch.lapsed()) this.#parts.mark(CANCELLED_ENTRY, { requestId });
     const { branch } = this;
     if (this.state.live.manual) this.#words.keep(messages, branch);

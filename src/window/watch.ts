@@ -38,6 +38,8 @@ export class BudgetWatch {
   readonly #meter = new UsageMeter();
   /** Results of the batch that runs now, by call: they are counted before they are written. */
   readonly #unseen = new Map<string, number>();
+  /** Calls whose results this was told of since the last request. */
+  readonly #told = new Set<string>();
   /** An estimate of what every request holds beside its messages, in tokens. */
   #fixedTokens = FIXED_MIN_TOKENS;
   /** Fallbacks that ride along with the next prompt: what called for them may be gone by then. */
@@ -56,10 +58,14 @@ export class BudgetWatch {
 
   /** The batch is over: its results are in the request. */
   requestSent(): void {
+    // A call that never reached a tool has a result without an event: the budget is checked here then.
+    if (this.#holdsUntoldResult()) this.check("steer");
+    this.#told.clear();
     this.#unseen.clear();
   }
 
   resultArrived(toolCallId: string, content: unknown): void {
+    this.#told.add(toolCallId);
     this.#unseen.set(toolCallId, estimatedTokens(content));
   }
 
@@ -110,6 +116,12 @@ export class BudgetWatch {
     const isHard = hard > 0 && used !== null && used >= hard;
     const level = budgetLevel(used, contextWindow, limits);
     return { used, contextWindow, level, hardTriggerTokens: isHard ? hard : undefined };
+  }
+
+  #holdsUntoldResult(): boolean {
+    const { rows, current } = this.#live.branch;
+    const newest = rows.length > current.firstRow ? rows.at(-1)?.head : undefined;
+    return newest?.role === "tool" && !this.#told.has(newest.toolCallId ?? "");
   }
 
   #send(effect: Effect & { type: "send_control" }, remainingTokens: number | undefined): void {
