@@ -56,6 +56,11 @@ function parseClaim(data: unknown, fields: readonly string[]): Claim | undefined
   return { sessionId, owner, ...(respond ? { respond: respond as (result: ClaimResult) => void } : {}) };
 }
 
+function isForAnother(data: unknown, sessionId: string): boolean {
+  const { sessionId: named } = (data ?? {}) as { sessionId?: unknown };
+  return typeof named === "string" && named !== sessionId;
+}
+
 export class Coordination {
   readonly #bus: EventBus;
   readonly #sessionId: string;
@@ -98,9 +103,10 @@ export class Coordination {
 
   /** True when the owner changed. */
   #claim(data: unknown): boolean {
+    // On a bus that several sessions share the session that is named answers, and nobody in its stead.
+    if (isForAnother(data, this.#sessionId)) return false;
     const claim = parseClaim(data, ["version", "sessionId", "owner", "respond"]);
     if (!claim) return this.#refuse(data, "a claim is { version: 1, sessionId, owner, respond? } and nothing else");
-    if (claim.sessionId !== this.#sessionId) return this.#refuse(data, `this is session ${this.#sessionId}`);
     const isFree = this.#owner === undefined || this.#owner === claim.owner;
     const changed = isFree && this.#owner !== claim.owner;
     if (isFree) this.#owner = claim.owner;

@@ -98,28 +98,22 @@ describe("a claim", () => {
     expect(s.changes()).toBe(1);
   });
 
-  it("for another session is refused and changes nothing", () => {
+  it("for another session is left to that one: no answer in its stead, and nothing changes", () => {
     const s = session();
-    expect(s.ask({ sessionId: "s2" })).toMatchObject({
-      sessionId: "s1",
-      accepted: false,
-      reason: "this is session s1",
-    });
+    expect(s.ask({ sessionId: "s2" })).toBeUndefined();
+    expect(s.ask({ sessionId: "s2", version: 2 })).toBeUndefined();
     expect(s.coordination.owner).toBeUndefined();
-    expect(s.bus.heard(claimResult)).toHaveLength(1);
+    expect(s.bus.heard(claimResult)).toEqual([]);
   });
 
   it("on a bus of two sessions is accepted by the one it names and by no other", () => {
     const bus = new Bus();
     const one = session("s1", bus);
     const two = session("s2", bus);
-    two.ask();
+    expect(two.ask()).toMatchObject({ sessionId: "s2", accepted: true });
     expect(one.coordination.owner).toBeUndefined();
     expect(two.coordination.owner).toBe("goals");
-    expect(bus.heard(claimResult)).toMatchObject([
-      { sessionId: "s1", accepted: false },
-      { sessionId: "s2", accepted: true },
-    ]);
+    expect(bus.heard(claimResult)).toMatchObject([{ sessionId: "s2", accepted: true }]);
   });
 
   const malformed: readonly (readonly [string, unknown])[] = [
