@@ -44,6 +44,7 @@ export function placeItem(entry: LogEntry, head: ItemHead, batch: ToolBatch): Pl
   const inBatch = head.toolCallId !== undefined && batch.calls.has(head.toolCallId);
   // Results of the opener's own batch stay in the window that it closes; everything after is the new window's.
   if (batch.closing && inBatch) return { opener: undefined, opens: undefined, stays: true, batch };
-  if (!opener) return { opener: undefined, opens: undefined, stays: false, batch };
-  return { opener, opens: "after", stays: false, batch: { calls: batch.calls, closing: inBatch } };
+  // A host may write results onto a branch that does not hold their calls, where a person has walked to meanwhile.
+  if (!opener || !inBatch) return { opener: undefined, opens: undefined, stays: false, batch };
+  return { opener, opens: "after", stays: false, batch: { calls: batch.calls, closing: true } };
 }

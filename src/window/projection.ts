@@ -73,7 +73,9 @@ function openerInMessages(
     if (!opener || opener.type === "foreign_compaction") continue;
     if (sameOpener(opener, branch.current.opener)) return { at, opener, known: true };
     const isOlder = branch.windows.some((window) => sameOpener(opener, window.opener));
-    return isOlder ? undefined : { at, opener, known: false };
+    // Its entry may come late, but never on a branch without its call.
+    const isElsewhere = opener.type === "tool_result" && !branch.newestBatch.has(opener.toolCallId);
+    return isOlder || isElsewhere ? undefined : { at, opener, known: false };
   }
   return undefined;
 }

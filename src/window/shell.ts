@@ -87,6 +87,8 @@ export class WindowShell {
   #sent: SentIds | undefined;
   #runSignal: AbortSignal | undefined;
   #consolidating = false;
+  /** Of the newest compaction. */
+  #signal: AbortSignal | undefined;
   #compacting = false;
   /** The window whose overflow the person was told of. */
   #toldOverflowIn: number | undefined;
@@ -114,6 +116,13 @@ export class WindowShell {
   /** Whether the compaction that goes on is one of our own, which only repeats the bootstrap. */
   get consolidating(): boolean {
     return this.#consolidating;
+  }
+
+  /** Whether a checkpoint or a compaction of ours is under way, which must land on the branch where it began. */
+  get carriesOut(): boolean {
+    const { manual } = this.state.live;
+    const waits = manual !== undefined && manual.phase !== "compacting";
+    return waits || this.#consolidating || (this.#compacting && this.#signal?.aborted !== true);
   }
 
   /** Whether the host compacts right now. */
@@ -280,6 +289,7 @@ export class WindowShell {
   /** What becomes of a compaction that the host is about to make; undefined leaves it to the host. */
   async compaction(compaction: Compaction, controlTurn: StartControlTurn): Promise<CompactionAnswer | undefined> {
     const { tokensBefore } = compaction;
+    this.#signal = compaction.signal;
     // A finished answer needs no other attempt, however much it used.
     const reason = compaction.reason === "overflow" && this.isFinished() ? "threshold" : compaction.reason;
     const held = unconsolidated(this.branch).windows;

@@ -33,6 +33,12 @@ export function wireCompactions(host: Host, session: CurrentSession): void {
     publish();
     return undefined;
   });
+  // 0.73.1 lets a person walk the tree meanwhile, 0.84.4 while no turn runs.
+  host.on("session_before_tree", (_event, ctx) => {
+    if (session.tryOf(ctx)?.windows.carriesOut !== true) return undefined;
+    notify(ctx, WALK_LATER_NOTICE, "warning");
+    return { cancel: true };
+  });
   host.onCompactionFailed((failure, ctx) => {
     const { windows } = session.of(ctx);
     const isOurs = windows.consolidating;
@@ -49,6 +55,8 @@ export function wireCompactions(host: Host, session: CurrentSession): void {
   });
 }
 
+const WALK_LATER_NOTICE =
+  "pi-token-budget: the next window is being opened. The tree can be walked when that is done; Escape ends it sooner.";
 const SHORT_SESSION_NOTICE = "pi-token-budget: /context new opens a fresh window in a session of any size.";
 
 export async function openWindow(host: Host, parts: SessionParts, ctx: HostContext): Promise<string> {

@@ -107,8 +107,8 @@ export class TestLog implements EntrySource {
     return this.result(toolCallId, "new_context", `{"opened":true,"window_id":"w${number}"}`, openerDetails(number));
   }
 
-  openingMessage(number: number): string {
-    return this.customMessage(WINDOW_MESSAGE, "You are in a fresh window.", openerDetails(number, "context_new"));
+  openingMessage(number: number, cause = "context_new"): string {
+    return this.customMessage(WINDOW_MESSAGE, "You are in a fresh window.", openerDetails(number, cause));
   }
 }
 

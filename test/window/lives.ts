@@ -273,7 +273,7 @@ export class Life {
     if (this.tell({ type: "overflow_settled" })?.type !== "open_window") return;
     const number = this.branch.current.number + 1;
     this.#opening("overflow");
-    this.log.openingMessage(number);
+    this.log.openingMessage(number, "overflow");
     this.refresh();
   }
 
