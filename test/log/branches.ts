@@ -107,7 +107,7 @@ export class TestLog implements EntrySource {
     return this.result(toolCallId, "new_context", `{"opened":true,"window_id":"w${number}"}`, openerDetails(number));
   }
 
-  openingMessage(number: number, cause = "context_new"): string {
+  openingMessage(number: number, cause: OpenerCause = "context_new"): string {
     return this.customMessage(WINDOW_MESSAGE, "You are in a fresh window.", openerDetails(number, cause));
   }
 }
