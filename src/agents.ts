@@ -88,7 +88,10 @@ export class AgentAccess {
   }
 
   notesToRead(address: string): NotesStore {
-    if (address === this.agent) return this.#parts.ownNotes;
+    const { task, ownNotes } = this.#parts;
+    // A place that another session took meanwhile is not this one's.
+    if (address === this.agent && !task.isApart) task.assertJoined(address);
+    if (address === this.agent) return ownNotes;
     return this.#notesOf(this.#readable(address));
   }
 

@@ -1,11 +1,13 @@
 // The composition root: claims the session and wires the host's events to its parts. No decisions here.
 import { wireCategories } from "./category/wire.ts";
+import { TokenBudgetError } from "./errors.ts";
 import type { HostApi } from "./host/api.ts";
 import { claimSession, type SessionOwner, type StandingDown } from "./host/copies.ts";
 import { Host, notify } from "./host/host.ts";
 import type { IsOverflow } from "./host/overflow.ts";
 import { callingHost } from "./host/sdk.ts";
 import { quietTickMs } from "./host/settled.ts";
+import { getTokenBudgetTask } from "./launcher.ts";
 import { ownPackage } from "./subagents/packages.ts";
 import { parseMembership, type TaskMembership } from "./task/context.ts";
 import { Joining } from "./task/joining.ts";
@@ -14,6 +16,7 @@ import { wireBoundary } from "./wire/boundary.ts";
 import { wireChildren } from "./wire/children.ts";
 import { wireCompactions } from "./wire/compactions.ts";
 import { CurrentSession, type Wiring } from "./wire/current.ts";
+import { wireJoining } from "./wire/joining.ts";
 import { wireLoop } from "./wire/loop.ts";
 import { wireCommands, wireStatus } from "./wire/people.ts";
 import { wirePlans } from "./wire/plans.ts";
@@ -30,6 +33,11 @@ export interface TokenBudgetOptions {
   };
   /** Read instead of the environment of the process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /**
+   * Told when the session could not join the root task that it was given, once, with the reason: `not_found` (no such
+   * task), `name_collision`, `unknown_agent`, `refused`, `lock_unavailable` or `storage_failed`.
+   */
+  readonly onProblem?: (problem: TokenBudgetError) => void;
   /** Pi's own judgement of a response (pi-ai); without it the providers' usual words are looked for. */
   readonly isContextOverflow?: IsOverflow;
 }
@@ -51,13 +59,13 @@ export function createTokenBudgetExtension(options: TokenBudgetOptions = {}): To
       onMembership: (membership) => joining.take(membership),
     });
     // Another copy owns this session: nothing is registered twice.
-    if (claim.type === "standing_down") return standDown(api, claim);
+    if (claim.type === "standing_down") return standDown(api, claim, options);
     try {
       const modulePath = options.subagents?.modulePath;
       const host = new Host(api, quietTickMs(env), options.isContextOverflow);
       const childExtension = (task: TaskMembership) => createTokenBudgetExtension({ ...options, task });
       const surroundings = { adapter: undefined, asked: undefined, copies: () => claim.others() };
-      wire(host, claim, { env, joining, modulePath, surroundings, runningOn: callingHost(), childExtension });
+      wire(host, claim, { env, joining, modulePath, surroundings, runningOn: callingHost(), childExtension }, options);
     } catch (error) {
       // Some hosts keep the listeners of an extension that failed to load.
       claim.release();
@@ -66,17 +74,30 @@ export function createTokenBudgetExtension(options: TokenBudgetOptions = {}): To
   };
 }
 
-/** A copy that stands down says so only where what it was started with is lost with it. */
-function standDown(api: HostApi, { handover }: StandingDown): void {
-  if (handover?.type !== "refused") return;
-  const problem = `pi-token-budget: this session does not join its root task: ${handover.reason}.`;
+/** A copy that stands down says so only where what it was started with is lost with it, or does not come about. */
+function standDown(
+  api: HostApi,
+  { handover }: StandingDown,
+  { onProblem }: Pick<TokenBudgetOptions, "onProblem">,
+): void {
+  if (handover === undefined) return;
+  const lost =
+    handover.type === "refused" &&
+    new TokenBudgetError("refused", `This session does not join its root task: ${handover.reason}.`);
   api.on("session_start", (_event, ctx) => {
-    notify(ctx, problem, "warning");
+    if (lost) notify(ctx, `pi-token-budget: ${lost.message}`, "warning");
+    const problem = lost || getTokenBudgetTask(api)?.problem;
+    if (problem) onProblem?.(problem);
     return undefined;
   });
 }
 
-function wire(host: Host, claim: SessionOwner, wiring: Wiring): void {
+function wire(
+  host: Host,
+  claim: SessionOwner,
+  wiring: Wiring,
+  { onProblem }: Pick<TokenBudgetOptions, "onProblem">,
+): void {
   const session = new CurrentSession(host, wiring);
   const todos = new SessionTodos(host, session);
   const guardRequests = wireCategories(host, (ctx) => session.of(ctx));
@@ -94,6 +115,7 @@ function wire(host: Host, claim: SessionOwner, wiring: Wiring): void {
   todos.follow();
   wirePlans(host, wiring.env);
   guardRequests();
+  wireJoining(host, session, wiring.joining, onProblem);
 }
 
 function wireSession(host: Host, session: CurrentSession, claim: SessionOwner): void {

@@ -3,6 +3,7 @@
 
 import type { RouteQuestion } from "./dispatch/parent.ts";
 import type { TaskSettings } from "./dispatch/settings.ts";
+import type { TokenBudgetError } from "./errors.ts";
 import type { HostApi } from "./host/api.ts";
 import type { Category } from "./task/category.ts";
 import type { TaskContext } from "./task/context.ts";
@@ -30,8 +31,10 @@ export interface AgentInfo {
 
 /** A session's place in its root task. */
 export interface TokenBudgetTask {
-  /** To be passed on to children: `{ task: { ...context, parentAgentName: agentName } }`. */
+  /** To be passed on to children: `{ task: { ...context, parentAgentName: agentName } }`. Throws where there is a `problem`. */
   readonly context: TaskContext;
+  /** Why the session could not join the root task that it was given; undefined when it did, or was given none. */
+  readonly problem: TokenBudgetError | undefined;
   readonly agentName: string;
   readonly parentAgentName: string | null;
   readonly sessionId: string;

@@ -30,6 +30,7 @@ import { noteWarnings } from "./notes/limits.ts";
 import { fullPath, parseNotePath } from "./notes/paths.ts";
 import { NotesStore } from "./notes/store.ts";
 import { type LoadedSettings, loadSettings, type Settings } from "./settings.ts";
+import { oneLine, shorten } from "./storage/text.ts";
 import type { Work } from "./storage/work.ts";
 import { subagentIn } from "./subagents/child.ts";
 import { missingTools } from "./subagents/diagnostics.ts";
@@ -102,6 +103,7 @@ export interface SessionParts {
 }
 
 const WARNINGS_MAX = 5;
+const APART_REASON_CODE_POINTS = 500;
 
 /** A request or a list waits no longer than this for what its children were asked; their journals may be large. */
 const MEETING_MAX_MS = 250;
@@ -219,6 +221,8 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
     publish();
     report(asideText(reason));
   });
+  /** Told once: what the model was told of its place does not change under it. */
+  let apart: { readonly reason: string | undefined } | undefined;
   // A person's last word in this session stands on the log and wins over the settings.
   const isSwitchedOn = () => switchOf(windows.branch.lastCustom(SWITCH_ENTRY)?.entry) ?? settings().enabled;
   const enabled = (): boolean => aside.reason === undefined && isSwitchedOn();
@@ -227,6 +231,10 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
     source: entries,
     agent,
     runId: task.context.runId,
+    apart: () => {
+      apart ??= { reason: task.problem && shorten(oneLine(task.problem.message), APART_REASON_CODE_POINTS) };
+      return apart.reason;
+    },
     createdAt: identity.createdAt,
     ownNotes,
     children: () => access.children(),

@@ -13,6 +13,8 @@ import { isOutdated, type Registered, type RegistryCategory, type Standing, stan
 /** The session's place in its root task, as far as categories need it. */
 export interface GuardedTask {
   readonly agent: string;
+  /** Its address in the registry. */
+  readonly place: string;
   /** Null for the root. */
   readonly parent: string | null;
   /** What the registry says of an agent; throws when it cannot be read. */
@@ -129,7 +131,7 @@ export class CategoryGuard {
     if (registry.type === "said" && registry.category !== category) {
       const { task } = this.#parts.sessionOf(ctx);
       await task.join();
-      await task.registry.raiseCategory(task.agent, category);
+      await task.registry.raiseCategory(task.place, category);
     }
     this.#say(ctx, category);
   }
@@ -138,7 +140,7 @@ export class CategoryGuard {
   async decide(ctx: HostContext, category: Category): Promise<void> {
     const { task } = this.#parts.sessionOf(ctx);
     await task.join();
-    await task.registry.setCategory(task.agent, category);
+    await task.registry.setCategory(task.place, category);
     this.#say(ctx, category);
   }
 

@@ -113,6 +113,14 @@ export class Host {
     });
   }
 
+  /** A check of a starting session; what it throws reaches the program, as an error of this extension. */
+  onStart(check: (ctx: HostContext) => void): void {
+    this.#api.on("session_start", (_event, ctx) => {
+      check(ctx);
+      return undefined;
+    });
+  }
+
   onSettled(handler: (settled: Settled, ctx: HostContext) => Promise<void> | void, retry: () => RetrySettings): void {
     const guarded = async (settled: Settled, ctx: HostContext) => {
       try {

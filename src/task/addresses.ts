@@ -5,6 +5,12 @@ export const ROOT_ADDRESS = "/root";
 
 const MAIN_AGENT = "main agent";
 
+/**
+ * What a session is called that was given a root task and could not join it. It is an agent of nothing: `/root` would mean
+ * the task that it is not in.
+ */
+export const APART_ADDRESS = "/apart";
+
 /** Addresses stand in headers, errors and lists, so they have a length, in characters. */
 export const ADDRESS_MAX_CHARS = 512;
 
@@ -17,12 +23,11 @@ function isSegment(segment: string): boolean {
 }
 
 export function isAddress(address: string): boolean {
-  if (address === ROOT_ADDRESS) return true;
-  if (address.length > ADDRESS_MAX_CHARS || !address.startsWith(`${ROOT_ADDRESS}/`)) return false;
-  return address
-    .slice(ROOT_ADDRESS.length + 1)
-    .split("/")
-    .every(isSegment);
+  if (address === ROOT_ADDRESS || address === APART_ADDRESS) return true;
+  const [, first, ...segments] = address.split("/");
+  if (address.length > ADDRESS_MAX_CHARS || (`/${first}` !== ROOT_ADDRESS && `/${first}` !== APART_ADDRESS))
+    return false;
+  return segments.length > 0 && address.startsWith("/") && segments.every(isSegment);
 }
 
 /** Whether one address lies below another; none lies below itself. Both are valid. */
@@ -57,7 +62,8 @@ export function resolveAddress(current: string, name: string | undefined | null)
 /** A launcher's `parentAgentName` as an address; left out it is the root. */
 export function parentAddress(parentAgentName: string | undefined): string {
   if (parentAgentName === undefined) return ROOT_ADDRESS;
-  if (isAddress(parentAgentName)) return parentAgentName;
+  if (isAddress(parentAgentName) && (parentAgentName === ROOT_ADDRESS || isBelow(parentAgentName, ROOT_ADDRESS)))
+    return parentAgentName;
   throw new TokenBudgetError(
     "invalid_address",
     `parentAgentName is ${shownValue(parentAgentName)}; it must be the address of an agent of the task, such as ${ROOT_ADDRESS} or ${ROOT_ADDRESS}/reviewer. Leave it out for ${ROOT_ADDRESS}.`,

@@ -25,7 +25,7 @@ function isPlace(address: unknown, parent: unknown, isRoot: boolean): boolean {
 /** The location that a locator's fields say; undefined when they are not well formed. */
 export function parseLocation(fields: Readonly<Record<string, unknown>>): Location | undefined {
   const { sessionId, sessionFile, sessionCreated, runId, rootSessionId, storageRoot, address, parent } = fields;
-  if (!isId(sessionId) || !isId(runId) || !isId(rootSessionId) || !isAbsolutePath(storageRoot)) return undefined;
+  if (!isId(sessionId) || !isId(runId) || rootSessionId !== runId || !isAbsolutePath(storageRoot)) return undefined;
   if (sessionFile !== null && !isAbsolutePath(sessionFile)) return undefined;
   if (typeof sessionCreated !== "number" || !Number.isFinite(sessionCreated)) return undefined;
   if (!isPlace(address, parent, sessionId === rootSessionId)) return undefined;
@@ -34,7 +34,7 @@ export function parseLocation(fields: Readonly<Record<string, unknown>>): Locati
     sessionFile,
     sessionCreated,
     runId,
-    rootSessionId,
+    rootSessionId: runId,
     storageRoot,
     address: address as string,
     parent: parent as string | null,

@@ -5,7 +5,7 @@ import { messageOf, shownValue, TokenBudgetError } from "../errors.ts";
 import type { SessionIdentity } from "../host/host.ts";
 import type { DiskCalls } from "../storage/disk.ts";
 import { thisProcess } from "../storage/processes.ts";
-import { ADDRESS_MAX_CHARS, childAddress, parentAddress, ROOT_ADDRESS } from "./addresses.ts";
+import { ADDRESS_MAX_CHARS, APART_ADDRESS, childAddress, parentAddress, ROOT_ADDRESS } from "./addresses.ts";
 import type { Category } from "./category.ts";
 import { isId, TASK_CONTEXT_VERSION, type TaskContext, type TaskMembership } from "./context.ts";
 import { automaticName, hashedId, homeStorage, launcherPlaces, sessionKey } from "./layout.ts";
@@ -58,16 +58,23 @@ interface Seat {
   readonly certain: boolean;
   /** False when there is a locator that may not be replaced. */
   readonly locate: boolean;
+  /** Why the place that was given could not be had; the session is apart then, and this is its own storage. */
+  readonly problem?: TokenBudgetError;
 }
 
 const LISTED_AGENTS_MAX = 10;
+
+const GOES_ON_APART = "The session goes on apart from the task: it can neither read nor write anything there.";
 
 /** An identity whose id can be written down and be a name; hosts make such ids, a hand-made session file may not. */
 export function withUsableId(identity: SessionIdentity): SessionIdentity {
   return isId(identity.sessionId) ? identity : { ...identity, sessionId: hashedId(identity.sessionId) };
 }
 
-/** The root task of a session. Never throws: whatever is wrong is reported, and the session is the root of its own. */
+/**
+ * The root task of a session. Never throws: whatever is wrong is reported. A session that was given a task and cannot have
+ * its place there is apart; any other is the root of its own.
+ */
 export function openTask(options: OpenTaskOptions): SessionTask {
   const identity = withUsableId(options.identity);
   const reported = new Set<string>();
@@ -86,10 +93,14 @@ export function openTask(options: OpenTaskOptions): SessionTask {
     ? memberSeat({ ...options, identity }, membership)
     : foundSeat(new Locators(options).find(identity));
   if (seat === undefined) return open(ownRoot(identity, options.agentDir, category));
-  if ("problem" in seat) return alone(seat.problem, category);
+  if (!("address" in seat)) return alone(seat.problem, category);
   const task = open(seat);
   const refusal = task.refusal();
-  return refusal === undefined ? task : alone(refusal.problem, refusal.category);
+  if (refusal === undefined) return task;
+  const { problem, category: strictest } = refusal;
+  if (!membership) return alone(`${problem.message} The session goes on as a root task of its own.`, strictest);
+  report(`${problem.message} ${GOES_ON_APART}`);
+  return open({ ...ownRoot(identity, options.agentDir, strictest), locate: false, problem });
 }
 
 function rootSeat(context: TaskContext, declared: Category): Seat {
@@ -138,7 +149,7 @@ function automaticPlace(options: OpenTaskOptions, context: TaskContext, parentAg
 }
 
 function memberSeat(options: OpenTaskOptions, membership: TaskMembership): Seat {
-  const { parentAgentName, agentName, category, ...context } = membership;
+  const { parentAgentName, agentName, category, required: _, ...context } = membership;
   // The root itself, when it loads the entry that was made for its children.
   if (context.rootSessionId === options.identity.sessionId) return rootSeat(context, null);
   const common = { context, declared: category, locate: true };
@@ -149,13 +160,28 @@ function memberSeat(options: OpenTaskOptions, membership: TaskMembership): Seat 
   return { ...common, parent, address: childAddress(parent, agentName), named: true, certain: false };
 }
 
+function noSuchTask({ runId, storageRoot }: TaskContext): TokenBudgetError {
+  return new TokenBudgetError(
+    "not_found",
+    `There is no root task ${shownValue(runId)} in ${storageRoot}; nothing was made there. Pass the context of a session as getTokenBudgetTask answers it, as long as its storage is there.`,
+  );
+}
+
+function typed(error: unknown): TokenBudgetError {
+  return error instanceof TokenBudgetError
+    ? error
+    : new TokenBudgetError("refused", messageOf(error), { cause: error });
+}
+
 type Opened = OpenTaskOptions & { readonly report: (problem: string) => void };
 
 /** One session's place in its root task. */
 export class SessionTask {
   readonly context: TaskContext;
-  /** The session's own address. */
+  /** The session's own address, as it is spoken of. */
   readonly agent: string;
+  /** Its address in the registry; another one only when it is apart. */
+  readonly place: string;
   /** Null for the root. */
   readonly parent: string | null;
   /** The agent of pi-subagents that this session is. */
@@ -168,6 +194,7 @@ export class SessionTask {
   readonly #registration: Registration;
   #joining: Promise<void> | undefined;
   #isRegistered = false;
+  #joinProblem: TokenBudgetError | undefined;
 
   /** Use `openTask`. */
   constructor(options: Opened, seat: Seat) {
@@ -192,10 +219,11 @@ export class SessionTask {
     };
     const known = this.#known();
     const { layout } = this.registry;
-    this.agent = (!seat.named && known?.address) || seat.address;
-    this.parent = known?.address === this.agent ? known.parent : seat.parent;
-    this.notesRoot = known?.notesRoot ?? layout.notes(this.agent);
-    this.historyDir = known?.historyDir ?? layout.history(this.agent);
+    this.place = (!seat.named && known?.address) || seat.address;
+    this.agent = seat.problem ? APART_ADDRESS : this.place;
+    this.parent = known?.address === this.place ? known.parent : seat.parent;
+    this.notesRoot = known?.notesRoot ?? layout.notes(this.place);
+    this.historyDir = known?.historyDir ?? layout.history(this.place);
   }
 
   /**
@@ -207,7 +235,10 @@ export class SessionTask {
     this.#joining ??= this.#join().catch((error: unknown) => {
       this.#joining = undefined;
       const isTaken = error instanceof TokenBudgetError && error.code === "name_collision";
-      if (isTaken || !this.#seat.certain) throw error;
+      if (isTaken || !this.#seat.certain) {
+        if (error instanceof TokenBudgetError) this.#joinProblem = error;
+        throw error;
+      }
       this.#options.report(messageOf(error));
     });
     return this.#joining;
@@ -218,13 +249,34 @@ export class SessionTask {
     return this.#isRegistered;
   }
 
+  /** Why the session is not in the task that it was given; undefined when it is, or was given none. */
+  get problem(): TokenBudgetError | undefined {
+    return this.#seat.problem ?? this.#joinProblem;
+  }
+
+  /** Whether it goes on by itself, in a storage of its own. */
+  get isApart(): boolean {
+    return this.#seat.problem !== undefined;
+  }
+
+  /** Throws when the session is not in the task that it was given. */
+  assertJoined(what: string): void {
+    const { problem } = this;
+    if (problem === undefined) return;
+    const message = `${what} is not to be had here, because this session could not join its root task: ${problem.message}`;
+    throw new TokenBudgetError(problem.code, message, { cause: problem });
+  }
+
   /** Every agent of the task, this one included; throws when the registry cannot be read. */
   agents(): readonly TaskAgent[] {
+    if (this.isApart) return [this.#apart()];
     return this.#roster().map((agent) => ({ ...agent, running: this.registry.isRunning(agent) }));
   }
 
   /** Throws `unknown_agent` when the task has none at this address. */
   agentNamed(address: string): TaskAgent {
+    if (this.isApart && address === this.agent) return this.#apart();
+    if (this.isApart) this.assertJoined(shownValue(address));
     const roster = this.#roster();
     const agent = agentAt(roster, address);
     if (agent) return { ...agent, running: this.registry.isRunning(agent) };
@@ -248,7 +300,7 @@ export class SessionTask {
     await this.#joining?.catch(() => undefined);
     if (!this.#isRegistered) return;
     try {
-      await this.registry.markEnded(this.agent, process.pid);
+      await this.registry.markEnded(this.place, process.pid);
     } catch (error) {
       this.#options.report(messageOf(error));
     }
@@ -261,7 +313,9 @@ export class SessionTask {
   }
 
   /** Why this session cannot have its place, and the strictest category it may be of; undefined when it can. */
-  refusal(): { readonly problem: string; readonly category: Category } | undefined {
+  refusal(): { readonly problem: TokenBudgetError; readonly category: Category } | undefined {
+    if (this.#options.membership && !this.registry.holdsTask())
+      return { problem: noSuchTask(this.context), category: null };
     let roster: Roster;
     try {
       roster = this.registry.read();
@@ -277,17 +331,18 @@ export class SessionTask {
       const { parent, declared } = this.#seat;
       const inherited = parent === null ? null : (agentAt(roster, parent)?.category ?? null);
       const category = declared === null ? null : (inherited ?? declared ?? null);
-      return { problem: `${messageOf(error)} The session goes on as a root task of its own.`, category };
+      return { problem: typed(error), category };
     }
   }
 
   async #join(): Promise<void> {
     const agent = await this.registry.register(this.#registration, (roster) => this.#withParent(roster));
-    if (agent.address !== this.agent) {
+    if (agent.address !== this.place) {
       const message = `This session became the agent ${agent.address} in another process. Start it again.`;
       throw new TokenBudgetError("name_collision", message);
     }
     this.#isRegistered = true;
+    this.#joinProblem = undefined;
     if (this.#seat.locate) await this.#locate(agent);
   }
 
@@ -315,6 +370,11 @@ export class SessionTask {
   #withParent(roster: Roster): Roster {
     const { contentOf } = this.#options;
     return contentOf ? withParentContent(roster, this.#registration, this.registry, contentOf) : roster;
+  }
+
+  /** The session in its own storage, by the name that it goes by. */
+  #apart(): TaskAgent {
+    return { ...this.#self(this.#roster()), address: this.agent, running: true };
   }
 
   #self(roster: Roster): RosterAgent {

@@ -137,6 +137,23 @@ export class Registry implements TaskFacts {
     }
   }
 
+  /**
+   * Whether the storage holds this task, registered or only handed out; never throws. Nobody makes a task by joining it:
+   * a context of a storage that is gone, or of another one's, would start a task that nobody else is in.
+   */
+  holdsTask(): boolean {
+    try {
+      return this.#disk.lstatSync(this.layout.directory).isDirectory();
+    } catch {
+      return false;
+    }
+  }
+
+  /** Makes the task's directory, so that who is given its context finds it. */
+  makeDirectory(): void {
+    ensurePrivateDirectory(this.#disk, this.layout.directory);
+  }
+
   /** Removes what killed processes left beside the registry. To be called at start. */
   sweep(): Sweep {
     const { temporaryDirectory } = this.#files;

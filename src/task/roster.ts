@@ -129,10 +129,20 @@ function rejoined(roster: Roster, known: RosterAgent, wanted: Registration): Ros
 function assertFree(roster: Roster, { address }: Registration): void {
   const holder = agentAt(roster, address);
   if (holder === undefined) return;
+  const free = freeName(roster, address);
   throw new TokenBudgetError(
     "name_collision",
-    `The agent name ${address} is held by another session of this root task, ${shownValue(holder.sessionId)}. Choose another agentName, or leave it out for an automatic one.`,
+    `The agent name ${address} is held by another session of this root task, ${shownValue(holder.sessionId)}; a name stays with its session, also when that has ended. ${free} is free: give that as agentName, or leave agentName out for an automatic one.`,
   );
+}
+
+/** The address with the first number behind it that nobody has. */
+function freeName(roster: Roster, address: string): string {
+  const taken = new Set(roster.map((agent) => agent.address));
+  const base = address.replace(/_\d{1,6}$/, "");
+  let number = 2;
+  while (taken.has(`${base}_${number}`)) number++;
+  return `${base}_${number}`;
 }
 
 /** A root that has not registered itself yet: ordinary, since a category is only ever set on a registered one. */

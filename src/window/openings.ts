@@ -8,6 +8,7 @@ import { type NotesIndex, nextBootstrap, type RunningChild } from "./bootstrap.t
 export interface Opening {
   readonly agent: string;
   readonly runId: string;
+  readonly apart: string | undefined;
   readonly notes: NotesIndex;
   readonly children: readonly RunningChild[];
   readonly cause: OpenerCause;
@@ -18,12 +19,17 @@ export interface Opening {
 }
 
 export function openerDetails(branch: BranchIndex, opening: Opening): OpenerDetails {
-  const { agent, runId, notes, children, cause, contextWindow, now } = opening;
+  const { agent, runId, apart, notes, children, cause, contextWindow, now } = opening;
   const previous = branch.current;
   const number = previous.number + 1;
   const opens = windowId(number);
   const overflowOf = cause === "overflow" ? (contextWindow ?? 0) : undefined;
-  const bootstrap = nextBootstrap(branch, { identity: { agent, runId, windowId: opens }, notes, children, overflowOf });
+  const bootstrap = nextBootstrap(branch, {
+    identity: { agent, runId, windowId: opens, apart },
+    notes,
+    children,
+    overflowOf,
+  });
   return { opens, number, previous: previous.id, cause, bootstrap, bootstrapTimestamp: now };
 }
 

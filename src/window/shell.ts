@@ -33,6 +33,8 @@ export interface WindowShellParts extends Omit<BudgetWatchParts, "send"> {
   readonly source: EntrySource;
   readonly agent: string;
   readonly runId: string;
+  /** Why the session could not join the root task that it was given; the same as long as it is open. */
+  readonly apart: () => string | undefined;
   /** When the session was made; milliseconds since 1970. */
   readonly createdAt: number;
   /** The agent's own notes, newest update first. */
@@ -447,7 +449,7 @@ export class WindowShell {
   }
 
   #identity(windowId: string): prompts.Identity {
-    return { agent: this.#parts.agent, windowId, runId: this.#parts.runId };
+    return { agent: this.#parts.agent, windowId, runId: this.#parts.runId, apart: this.#parts.apart() };
   }
 
   #details(cause: OpenerCause): OpenerDetails {
@@ -455,6 +457,7 @@ export class WindowShell {
     return openerDetails(this.branch, {
       agent: this.#parts.agent,
       runId: this.#parts.runId,
+      apart: this.#parts.apart(),
       notes: this.#parts.ownNotes(),
       children: this.#parts.children(),
       cause,

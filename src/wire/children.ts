@@ -57,6 +57,8 @@ export function wireChildren(host: Host, session: CurrentSession, { env, moduleP
     hasLaunched = false;
     const tools = host.allTools();
     launching = subagentTools(tools);
+    // Who stands apart has no task to give children, and has been told so.
+    if (task.problem) return undefined;
     if (task.parent !== null) {
       tellOwn(parts, host, ctx);
       return undefined;

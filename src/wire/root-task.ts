@@ -77,12 +77,13 @@ function onExit(listener: () => void, how: "on" | "off"): void {
 async function raised({ task, access }: SessionParts): Promise<void> {
   const registered = task.agentNamed(task.agent);
   const content = access.contentOf(registered);
-  if (content !== undefined && content !== registered.category) await task.registry.raiseCategory(task.agent, content);
+  if (content !== undefined && content !== registered.category) await task.registry.raiseCategory(task.place, content);
 }
 
 /** A task that children are told of is registered. */
 export async function childExtension(parts: SessionParts): Promise<string> {
   const { task } = parts;
+  task.assertJoined("An extension for children");
   await task.join();
   // What cannot be written is met again by the child when it registers, and then it takes nothing for ordinary.
   await raised(parts).catch(() => undefined);
@@ -105,8 +106,17 @@ function routed(
 /** A session's place in its root task, as other programs get it. */
 export function launcherTask(parts: SessionParts, { runningOn }: Pick<Wiring, "runningOn">): TokenBudgetTask {
   const { task, access, sessionId, context, settings, categories } = parts;
+  const given = Object.freeze({ ...task.context });
   return Object.freeze({
-    context: Object.freeze({ ...task.context }),
+    get context() {
+      task.assertJoined("A context for children");
+      // Children find the task, though nobody has said anything in it yet.
+      if (!task.registry.holdsTask()) task.registry.makeDirectory();
+      return given;
+    },
+    get problem() {
+      return task.problem;
+    },
     agentName: task.agent,
     parentAgentName: task.parent,
     sessionId,

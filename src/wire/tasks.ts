@@ -32,9 +32,13 @@ export function wireTasks(host: Host, session: CurrentSession, wiring: Wiring): 
   };
   host.on("session_start", async (_event, ctx) => {
     await close();
-    const { context, parent } = session.of(ctx).task;
+    const { context, parent, problem } = session.of(ctx).task;
     // Only a task that has records has any to bring to their end, and its root does that: it starts before its children.
-    if (parent === null && kindAt(taskLayout(context.storageRoot, context).records) === "directory")
+    if (
+      parent === null &&
+      problem === undefined &&
+      kindAt(taskLayout(context.storageRoot, context).records) === "directory"
+    )
       await (await dispatcher(ctx)).list({ viewer: "person" });
     return undefined;
   });

@@ -169,17 +169,25 @@ describe("a child", () => {
   });
 
   test.each<[string, object, RegExp]>([
-    ["a name that is taken", { agentName: "taken" }, /\/root\/taken is held by another session.*"t"/],
+    [
+      "a name that is taken",
+      { agentName: "taken" },
+      /\/root\/taken is held by another session.*"t".*\/root\/taken_2 is free/,
+    ],
     ["an unknown parent", { parentAgentName: "/root/nobody" }, /parentAgentName is "\/root\/nobody"/],
     ["another's category", { category: "s" }, /category is "s", which is not this agent's/],
-  ])("with %s is told why and goes on alone", async (_name, wrong, problem) => {
+  ])("with %s is told why and goes on apart", async (_name, wrong, problem) => {
     const { place, task } = await joinedRoot();
     await place.open(inMemory("t"), { membership: memberOf(task, { agentName: "taken" }) }).task.join();
     const child = place.open(place.session("c", "elsewhere"), { membership: memberOf(task, wrong) });
     expect(child.problems).toEqual([expect.stringMatching(problem)]);
-    expect(child.problems[0]).toMatch(/goes on as a root task of its own\.$/);
-    expect(child.task).toMatchObject({ agent: "/root", context: { runId: "c" } });
+    expect(child.problems[0]).toMatch(/goes on apart from the task: it can neither read nor write anything there\.$/);
+    expect(child.task).toMatchObject({ agent: "/apart", isApart: true, context: { runId: "c" } });
+    expect(child.task.problem?.message).toMatch(problem);
     await child.task.join();
+    expect(child.task.agents().map(({ address }) => address)).toEqual(["/apart"]);
+    for (const address of ["/root", "/root/taken", "/apart/x"])
+      expect(() => child.task.agentNamed(address)).toThrow(problem);
     expect(task.agents()).toHaveLength(2);
     expect(treeOf(child.task.context.storageRoot).filter((path) => path.startsWith("sessions"))).toEqual([]);
   });

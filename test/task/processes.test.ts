@@ -46,11 +46,11 @@ test("one name for four processes goes to one of them; the others are told and g
   const winners = told.filter((message) => message === "/root/reviewer");
   expect(winners).toHaveLength(1);
   expect(task.agents().map(({ address }) => address)).toEqual(["/root", "/root/reviewer"]);
-  // Whoever opened late knew at once and is alone; whoever raced was refused when it joined, before it wrote anything.
+  // Whoever opened late knew at once and is apart; whoever raced was refused when it joined, before it wrote anything.
   const losers = told.filter((message) => /held by another session.*"[abcd]"/.test(message));
-  const alone = told.filter((message) => message === "/root");
+  const apart = told.filter((message) => message === "/apart");
   expect(losers).toHaveLength(3);
-  expect(losers.filter((message) => message.startsWith("problem"))).toHaveLength(alone.length);
+  expect(losers.filter((message) => message.startsWith("problem"))).toHaveLength(apart.length);
 });
 
 test("a session opened in a second process is the same agent of the same task", async () => {

@@ -74,7 +74,9 @@ describe("a session that registers", () => {
     const roster = rosterOf(ROOT, wanting("/root/a", "s1"));
     const taken = () => withSession(roster, wanting("/root/a", "s2"), TASK);
     expect(taken).toThrow(expect.objectContaining({ code: "name_collision" }));
-    expect(taken).toThrow(/\/root\/a is held by another session of this root task, "s1"\. Choose another agentName/);
+    expect(taken).toThrow(
+      /\/root\/a is held by another session of this root task, "s1"; a name stays with its session, also when that has ended\. \/root\/a_2 is free/,
+    );
   });
 
   test("cannot be two agents", () => {

@@ -52,5 +52,6 @@ export function newPlace(base = temporaryDirectory()): Place {
 
 /** What a launcher passes on to a child of this task. */
 export function memberOf(task: SessionTask, rest: Partial<TaskMembership> = {}): TaskMembership {
+  if (!task.registry.holdsTask()) task.registry.makeDirectory();
   return { ...task.context, parentAgentName: task.agent, ...rest };
 }
