@@ -124,6 +124,27 @@ export function readAsNotice(field: string, kind: string): string {
   return `(${field} came as a string and was read as what it holds; send ${kind} itself.)`;
 }
 
+export interface LeftOutWays {
+  /** The parameter that makes the same call begin with the first row left out. */
+  readonly goOn: { readonly field: string; readonly value: string } | undefined;
+  /** Limits that, raised, show more. */
+  readonly raise: readonly string[];
+  /** What else shows fewer rows. */
+  readonly narrowing: string | undefined;
+}
+
+/** How to see what a list left out. */
+export function leftOutHint({ goOn, raise, narrowing }: LeftOutWays): string {
+  const ways = [
+    ...(goOn ? [`repeat the call with ${goOn.field} ${JSON.stringify(goOn.value)} to go on`] : []),
+    ...(raise.length > 0 ? [`raise ${raise.join(" or ")}`] : []),
+    ...(goOn && narrowing ? [narrowing] : []),
+  ];
+  if (ways.length === 0) return "";
+  const text = ways.length === 1 ? ways.join("") : `${ways.slice(0, -1).join(", ")}, or ${ways.at(-1)}`;
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}
+
 export function newContextDisabledReason(): string {
   return "new_context: windows are off in this session. Notes and history still work.";
 }

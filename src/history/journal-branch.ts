@@ -169,6 +169,12 @@ export class JournalBranch implements RowList {
 
   /** The row of a record; undefined when it is no item of this branch. */
   rowOf(at: number): Row | undefined {
+    const place = this.placeOf(at);
+    return place === undefined ? undefined : this.#row(place);
+  }
+
+  /** Where the row of a record stands; undefined when it is no item of this branch. */
+  placeOf(at: number): number | undefined {
     let low = 0;
     let high = this.#length - 1;
     while (low < high) {
@@ -176,7 +182,7 @@ export class JournalBranch implements RowList {
       if ((this.#rows[middle] as number) < at) low = middle + 1;
       else high = middle;
     }
-    return low < this.#length && this.#rows[low] === at ? this.#row(low) : undefined;
+    return low < this.#length && this.#rows[low] === at ? low : undefined;
   }
 
   /** Goes on to a new leaf; false when that is on another branch, which takes a new index. */

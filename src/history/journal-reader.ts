@@ -105,6 +105,10 @@ export class JournalReader {
         const at = this.#find(id);
         return at === -1 ? undefined : branch().rowOf(at);
       },
+      rowIndex: (id) => {
+        const at = this.#find(id);
+        return at === -1 ? undefined : branch().placeOf(at);
+      },
       text: (entry) => this.#files.text(entry),
       rowElsewhere: (id) => {
         const at = this.#find(id);

@@ -16,6 +16,7 @@ export function liveSource(agent: string, branch: BranchIndex, entries: EntrySou
     },
     rowRange: (window) => branch.rowRange(window),
     row: (id) => branch.row(id),
+    rowIndex: (id) => branch.rowIndex(id),
     text: (entry) => branch.text(entry),
     rowElsewhere: (id) => {
       if (!entries.entry(id)) return undefined;

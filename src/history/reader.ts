@@ -11,6 +11,8 @@ import type { ItemSource } from "./source.ts";
 /** Which items; every given field must hold. */
 export interface ItemFilter {
   readonly windowId?: string | undefined;
+  /** The id of the item with which the rows begin, in their order. */
+  readonly from?: string | undefined;
   readonly role?: ItemRole | undefined;
   readonly toolNamespace?: string | undefined;
   readonly toolName?: string | undefined;
@@ -115,11 +117,23 @@ function windowOf(source: ItemSource, id: string): WindowRecord | undefined {
   return number === undefined ? undefined : source.windows[number - 1];
 }
 
-/** The rows a filter can mean; none for a window that is not there. */
-function rangeOf(source: ItemSource, filter: ItemFilter): Range {
-  if (filter.windowId === undefined) return { from: 0, to: source.rows.length };
-  const window = windowOf(source, filter.windowId);
+function windowRange(source: ItemSource, id: string | undefined): Range {
+  if (id === undefined) return { from: 0, to: source.rows.length };
+  const window = windowOf(source, id);
   return window ? source.rowRange(window) : { from: 0, to: 0 };
+}
+
+/** The rows a filter can mean; none for a window that is not there. Throws when the first of them is not among these. */
+function rangeOf(source: ItemSource, { filter, recentFirst }: ItemQuery): Range {
+  const range = windowRange(source, filter.windowId);
+  if (filter.from === undefined) return range;
+  const first = source.rowIndex(filter.from);
+  if (first === undefined || first < range.from || first >= range.to)
+    throw new TokenBudgetError(
+      "unknown_item",
+      `window_id says from ${shownValue(filter.from)}, which is no item of ${filter.windowId ?? "this branch"}; leave that part out to begin at its end.`,
+    );
+  return recentFirst ? { from: range.from, to: first + 1 } : { from: first, to: range.to };
 }
 
 /** The rows that pass, in order, up to a limit; counts all that pass unless their number is known. */
@@ -129,11 +143,11 @@ function pageOf(
   passes: (row: Row) => boolean,
   knownTotal: number | undefined,
 ): Page<Row> {
-  const { from, to } = rangeOf(source, query.filter);
+  const { from, to } = rangeOf(source, query);
   const rows: Row[] = [];
   let total = 0;
   for (let step = 0; step < to - from; step++) {
-    if (knownTotal !== undefined && rows.length >= query.limit) break;
+    if (knownTotal !== undefined && rows.length >= Math.min(query.limit, knownTotal)) break;
     const row = source.rows.at(query.recentFirst ? to - 1 - step : from + step);
     if (!row || !passes(row)) continue;
     total++;
@@ -158,12 +172,15 @@ function listed(source: ItemSource, query: ItemQuery, page: Page<Row>): Page<Lis
 export class HistoryReader {
   readonly #counts = new HistoryCounts();
 
-  listWindows(source: ItemSource, query: { limit: number; recentFirst: boolean }): Page<ListedWindow> {
-    const total = source.windows.length;
+  /** `from` is the number of the window with which the rows begin, in their order. */
+  listWindows(source: ItemSource, query: { limit: number; recentFirst: boolean; from?: number }): Page<ListedWindow> {
+    const count = source.windows.length;
+    const first = query.from ?? (query.recentFirst ? count : 1);
+    const total = Math.max(0, query.recentFirst ? Math.min(first, count) : count - first + 1);
     const returned = Math.min(query.limit, total);
     const rows: ListedWindow[] = [];
     for (let step = 0; step < returned; step++) {
-      const window = source.windows[query.recentFirst ? total - 1 - step : step];
+      const window = source.windows[query.recentFirst ? Math.min(first, count) - 1 - step : first - 1 + step];
       if (window) rows.push(this.#listedWindow(source, window));
     }
     return { total, rows };
@@ -172,7 +189,7 @@ export class HistoryReader {
   listItems(source: ItemSource, query: ItemQuery): Page<ListedItem> {
     const { filter } = query;
     // Without a window or a tool the count is kept up to date, so the walk ends with the page.
-    const known = filter.windowId === undefined && !hasToolFilter(filter);
+    const known = filter.windowId === undefined && filter.from === undefined && !hasToolFilter(filter);
     const total = known ? this.#counts.total(source, filter.role) : undefined;
     return listed(source, query, pageOf(source, query, listedBy(query), total));
   }
@@ -184,7 +201,7 @@ export class HistoryReader {
 
   /** The first items of a search, for a caller that needs no total: the walk ends with the page. */
   findItems(source: ItemSource, needle: Needle, query: ItemQuery): readonly ListedItem[] {
-    return listed(source, query, pageOf(source, query, foundBy(source, needle, query), 0)).rows;
+    return listed(source, query, pageOf(source, query, foundBy(source, needle, query), query.limit)).rows;
   }
 
   /** The item with this id, on this branch or an abandoned one; throws when it is not in that window. */

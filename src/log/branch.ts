@@ -134,6 +134,11 @@ export class BranchIndex {
     return at === undefined ? undefined : this.#rows[at];
   }
 
+  /** Where an item stands among the rows. */
+  rowIndex(id: string): number | undefined {
+    return this.#rowOfId.get(id);
+  }
+
   /** The rows of a window as a half-open range. */
   rowRange(window: WindowRecord): { from: number; to: number } {
     const next = this.#windows[window.number];

@@ -21,6 +21,8 @@ export interface NoteListQuery {
   readonly order?: "ascending" | "descending" | undefined;
   /** Rows at most; `total` counts them all. */
   readonly limit?: number | undefined;
+  /** The note with which the rows begin, in their order; `total` counts from it on. */
+  readonly from?: string | undefined;
 }
 
 export interface NoteList {
@@ -35,8 +37,15 @@ export interface NoteSearchQuery {
   readonly prefix?: string | undefined;
   /** Newest creation first; by name when false or left out. */
   readonly recentFileFirst?: boolean | undefined;
+  /** Where the matches begin, in the order of the notes. */
+  readonly from?: NotePlace | undefined;
   readonly maxFiles?: number | undefined;
   readonly maxMatchesPerFile?: number | undefined;
+}
+
+export interface NotePlace {
+  readonly path: string;
+  readonly line: number;
 }
 
 export interface NoteSearchFile {
@@ -44,6 +53,8 @@ export interface NoteSearchFile {
   readonly matches: readonly LineMatch[];
   /** Matching lines of this note, those left out included. */
   readonly total: number;
+  /** The first matching line that was left out. */
+  readonly next: LineMatch | undefined;
 }
 
 export interface NoteSearch {
@@ -51,6 +62,8 @@ export interface NoteSearch {
   /** Notes and lines that match, those left out included. */
   readonly totalFiles: number;
   readonly totalMatches: number;
+  /** The first match of the first note that `maxFiles` left out. */
+  readonly next: { readonly path: string; readonly match: LineMatch } | undefined;
   readonly leftOut: readonly LeftOut[];
 }
 
@@ -71,19 +84,31 @@ function byCreation(files: readonly FoundFile[], created: CreationTimes): FoundF
     .map(({ file }) => file);
 }
 
+/** The files from one on, in their order. */
+function fromOn(files: readonly FoundFile[], notes: NoteFiles, path: string | undefined): readonly FoundFile[] {
+  if (path === undefined) return files;
+  const first = files.findIndex((file) => file.path === path);
+  if (first >= 0) return files.slice(first);
+  throw new TokenBudgetError(
+    "not_found",
+    `${notes.shown(path)}, with which the rows were to begin, is not among these notes. Leave out //from and what follows.`,
+  );
+}
+
 export function listNotes(notes: NoteFiles, created: CreationTimes, query: NoteListQuery): NoteList {
   const { prefix = "", orderBy = "name", order = "ascending", limit = NO_LIMIT } = query;
   const { files, leftOut } = notes.walk(prefix);
   const sorted =
     orderBy === "created_at" ? byCreation(files, created) : files.sort(orderBy === "name" ? byName : byUpdate);
   if (order === "descending") sorted.reverse();
-  const rows = sorted.slice(0, limit).map((file) => ({
+  const wanted = fromOn(sorted, notes, query.from);
+  const rows = wanted.slice(0, limit).map((file) => ({
     path: file.path,
     bytes: file.bytes,
     createdAt: new Date(created.of(file)).toISOString(),
     updatedAt: new Date(file.modifiedMs).toISOString(),
   }));
-  return { rows, total: files.length, leftOut };
+  return { rows, total: wanted.length, leftOut };
 }
 
 export function searchNotes(notes: NoteFiles, created: CreationTimes, query: NoteSearchQuery): NoteSearch {
@@ -102,19 +127,24 @@ export function searchNotes(notes: NoteFiles, created: CreationTimes, query: Not
   const { prefix = "", maxFiles = NO_LIMIT, maxMatchesPerFile = NO_LIMIT } = query;
   const walk = notes.walk(prefix);
   const leftOut = [...walk.leftOut];
-  const candidates = query.recentFileFirst ? byCreation(walk.files, created).reverse() : walk.files.sort(byName);
+  const sorted = query.recentFileFirst ? byCreation(walk.files, created).reverse() : walk.files.sort(byName);
+  const candidates = fromOn(sorted, notes, query.from?.path);
   const files: NoteSearchFile[] = [];
   let totalFiles = 0;
   let totalMatches = 0;
+  let next: NoteSearch["next"];
   for (const file of candidates) {
     const content = notes.readFound(file, leftOut);
     if (content === undefined) continue;
     const limit = files.length < maxFiles ? maxMatchesPerFile : 0;
-    const { matches, total } = searchLines(content.bytes.toString("utf8"), query.query, limit);
+    const fromLine = file.path === query.from?.path ? query.from.line : 1;
+    const found = searchLines(content.bytes.toString("utf8"), query.query, limit, fromLine);
+    const { total } = found;
     if (total === 0) continue;
     totalFiles++;
     totalMatches += total;
-    if (files.length < maxFiles) files.push({ path: file.path, matches, total });
+    if (files.length < maxFiles) files.push({ path: file.path, ...found });
+    else if (found.next !== undefined) next ??= { path: file.path, match: found.next };
   }
-  return { files, totalFiles, totalMatches, leftOut };
+  return { files, totalFiles, totalMatches, next, leftOut };
 }

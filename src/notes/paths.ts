@@ -93,6 +93,21 @@ function rejected(field: string, input: string, problem: string, form: string): 
   return new TokenBudgetError("invalid_path", `${field} is ${shownValue(input)}: ${problem}. ${form}.`);
 }
 
+/** What a prefix may go on with: no path has an empty segment. */
+const FROM_MARK = "//from ";
+
+/** A prefix and the place with which its rows begin, as hints give it. */
+export function prefixFrom(prefix: string | undefined, place: string): string {
+  return `${prefix ?? ""}${FROM_MARK}${place}`;
+}
+
+/** A prefix as it was before a place was added, and that place. */
+export function splitFrom(given: string | undefined): { readonly prefix: string | undefined; readonly from?: string } {
+  const at = given?.indexOf(FROM_MARK) ?? -1;
+  if (given === undefined || at < 0) return { prefix: given };
+  return { prefix: at === 0 ? undefined : given.slice(0, at), from: given.slice(at + FROM_MARK.length) };
+}
+
 interface Split {
   readonly agent: string;
   /** What follows `<address>/notes/`; undefined when nothing does, not even the slash. */

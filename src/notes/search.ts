@@ -16,14 +16,17 @@ export interface NoteMatches {
   readonly matches: LineMatch[];
   /** Lines that match, those beyond the limit included. */
   readonly total: number;
+  /** The first that is beyond the limit. */
+  readonly next: LineMatch | undefined;
 }
 
-/** The lines that hold `query`, the first `limit` of them in full. A line counts once. */
-export function searchLines(text: string, query: string, limit: number): NoteMatches {
+/** The lines that hold `query`, the first `limit` of them in full, from a line on. A line counts once. */
+export function searchLines(text: string, query: string, limit: number, fromLine = 1): NoteMatches {
   const matches: LineMatch[] = [];
   let total = 0;
+  let next: LineMatch | undefined;
   // Half a pair would match inside whole characters; stored text holds no half, so nothing can match.
-  if (query === "" || query.includes(LINE_FEED) || !query.isWellFormed()) return { matches, total };
+  if (query === "" || query.includes(LINE_FEED) || !query.isWellFormed()) return { matches, total, next };
   let line = 1;
   let lineStart = 0;
   let hit = text.indexOf(query);
@@ -35,12 +38,14 @@ export function searchLines(text: string, query: string, limit: number): NoteMat
     }
     const feed = text.indexOf(LINE_FEED, hit);
     const lineEnd = feed < 0 ? text.length : feed;
-    total++;
-    if (matches.length < limit) {
+    if (line >= fromLine) total++;
+    if (line >= fromLine && next === undefined) {
       const start = hit - lineStart;
-      matches.push({ line, text: text.slice(lineStart, lineEnd), start, end: start + query.length });
+      const match = { line, text: text.slice(lineStart, lineEnd), start, end: start + query.length };
+      if (matches.length < limit) matches.push(match);
+      else next = match;
     }
     hit = feed < 0 ? -1 : text.indexOf(query, feed + 1);
   }
-  return { matches, total };
+  return { matches, total, next };
 }

@@ -5,12 +5,13 @@ import { HistoryReader, type ItemQuery, type ListedItem, type ListedWindow, sear
 import { MatchScan, type Needle, previewOf, regionsOf } from "../history/search.ts";
 import type { ItemSource } from "../history/source.ts";
 import type { ImageBlock } from "../host/entries.ts";
-import { windowId } from "../log/branch.ts";
+import { windowId, windowNumber } from "../log/branch.ts";
 import { type ItemRole, imageBytes, itemImages } from "../log/item.ts";
+import { leftOutHint } from "../prompts.ts";
 import { shorten } from "../storage/text.ts";
 import type { Execute, ToolCall } from "./define.ts";
 import { usedLimit } from "./define.ts";
-import { type JsonRow, listOutput, readOutput } from "./output.ts";
+import { type JsonRow, type LeftOut, listOutput, readOutput } from "./output.ts";
 import { TOOL_SPECS, type ToolName } from "./specs.ts";
 
 /** Lists and searches stay below this, however large outputs may be. */
@@ -45,25 +46,51 @@ interface FilterParams {
   readonly recent_first?: boolean;
 }
 
-const HINTS = {
-  windows: "Raise limit, or set recent_first to see the other end.",
-  items: "Narrow with window_id, role or tool_name, lower max_chars_per_item, or set recent_first.",
-  search: "Use a longer query, narrow with window_id, role or tool_name, or set recent_first.",
-} as const;
+/** A value that says with which row to begin, as hints give it: `w3 from 1a2b3c4d`, `from w33`. */
+const FROM_ITEM = /^(?:(w\d+) )?from (.+)$/s;
+const FROM_WINDOW = /^(?:(\S+) )?from (w\d+)$/;
+
+/** `value` with the row that comes next: of the same window or agent, or of all. */
+function goingOn(value: string | undefined, next: string): string {
+  return value === undefined ? `from ${next}` : `${value} from ${next}`;
+}
+
+function windowFilter(given: string | undefined): { readonly windowId?: string | undefined; readonly from?: string } {
+  const [, windowId, from] = FROM_ITEM.exec(given ?? "") ?? [];
+  return from === undefined ? { windowId: given } : { windowId, from };
+}
+
+function windowsOf(given: string | undefined): { readonly agentName?: string | undefined; readonly from?: number } {
+  const [, agentName, id] = FROM_WINDOW.exec(given ?? "") ?? [];
+  const from = id === undefined ? undefined : windowNumber(id);
+  return from === undefined ? { agentName: given } : { agentName, from };
+}
+
+/** How items are gone on with, and what else makes their list shorter. */
+function itemsHint(params: FilterParams, limit: number, narrowing: string): (left: LeftOut<ListedItem>) => string {
+  const { windowId } = windowFilter(params.window_id);
+  return ({ next, limitHelps }) =>
+    leftOutHint({
+      goOn: next && { field: "window_id", value: goingOn(windowId, next.row.head.id) },
+      raise: limitHelps && limit < TOOL_SPECS.history_list_items.params.limit.maximum ? ["limit"] : [],
+      narrowing,
+    });
+}
 
 function filtersOf({ window_id, role, tool_namespace, tool_name }: FilterParams): JsonRow {
   return { window_id, role, tool_namespace, tool_name };
 }
 
+/** One row more than the limit is asked for: the one to go on with. */
 function queryOf(params: FilterParams, limit: number, call: ToolCall): ItemQuery {
   return {
     filter: {
-      windowId: params.window_id,
+      ...windowFilter(params.window_id),
       role: params.role,
       toolNamespace: params.tool_namespace,
       toolName: params.tool_name,
     },
-    limit,
+    limit: limit + 1,
     recentFirst: params.recent_first ?? false,
     runningCallId: call.id,
   };
@@ -146,11 +173,26 @@ export function historyTools(deps: HistoryToolDeps): HistoryTools {
   const listBound = () => Math.min(deps.limits().maxToolOutputChars, HISTORY_LIST_MAX_CODE_POINTS);
   return {
     history_list_windows: async (params) => {
-      const source = await deps.sourceOf(params.agent_name);
+      const { agentName, from } = windowsOf(params.agent_name);
+      const source = await deps.sourceOf(agentName);
       const limit = usedLimit(TOOL_SPECS.history_list_windows.params.limit, params.limit);
-      const { total, rows } = reader.listWindows(source, { limit, recentFirst: params.recent_first ?? false });
-      const scope = { agent: source.agent };
-      return listOutput({ scope, total, limit, rows, render: windowRow, hint: HINTS.windows, bound: listBound() });
+      const query = { limit: limit + 1, recentFirst: params.recent_first ?? false, ...(from && { from }) };
+      const { total, rows } = reader.listWindows(source, query);
+      return listOutput({
+        scope: { agent: source.agent, ...(from && { from: windowId(from) }) },
+        total,
+        limit,
+        rows: rows.slice(0, limit),
+        beyond: rows[limit],
+        render: windowRow,
+        hint: ({ next, limitHelps }) =>
+          leftOutHint({
+            goOn: next && { field: "agent_name", value: goingOn(agentName, next.window.id) },
+            raise: limitHelps && limit < TOOL_SPECS.history_list_windows.params.limit.maximum ? ["limit"] : [],
+            narrowing: undefined,
+          }),
+        bound: listBound(),
+      });
     },
 
     history_list_items: async (params, call) => {
@@ -161,10 +203,11 @@ export function historyTools(deps: HistoryToolDeps): HistoryTools {
         scope: { agent: source.agent, ...filtersOf(params) },
         total,
         limit,
-        rows,
+        rows: rows.slice(0, limit),
+        beyond: rows[limit],
         render: itemRow,
         previewChars: params.max_chars_per_item ?? deps.limits().historyItemPreviewChars,
-        hint: HINTS.items,
+        hint: itemsHint(params, limit, "narrow with window_id, role or tool_name"),
         bound: listBound(),
       });
     },
@@ -190,14 +233,16 @@ export function historyTools(deps: HistoryToolDeps): HistoryTools {
       const source = await deps.sourceOf(params.agent_name);
       const limit = usedLimit(TOOL_SPECS.history_search_contents.params.limit, params.limit);
       const { total, rows } = reader.searchItems(source, needle, queryOf(params, limit, call));
+      const found = rows.map((item): FoundRow => ({ ...item, scan: new MatchScan(item.text, needle, item.isHidden) }));
       return listOutput({
         scope: { agent: source.agent, query: params.query, ...filtersOf(params) },
         total,
         limit,
-        rows: rows.map((item): FoundRow => ({ ...item, scan: new MatchScan(item.text, needle, item.isHidden) })),
+        rows: found.slice(0, limit),
+        beyond: found[limit],
         render: (item, previewChars) => foundRow(item, needle, previewChars),
         previewChars: deps.limits().historyItemPreviewChars,
-        hint: HINTS.search,
+        hint: itemsHint(params, limit, "use a longer query, or narrow with window_id, role or tool_name"),
         bound: listBound(),
       });
     },

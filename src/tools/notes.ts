@@ -3,10 +3,11 @@
 import { shownValue, TokenBudgetError } from "../errors.ts";
 import { noteWarnings } from "../notes/limits.ts";
 import { selectLines } from "../notes/lines.ts";
-import type { NoteRow } from "../notes/listing.ts";
-import { fullPath, parseNotePath, parseNotePrefix } from "../notes/paths.ts";
+import type { NotePlace, NoteRow, NoteSearch } from "../notes/listing.ts";
+import { fullPath, parseNotePath, parseNotePrefix, prefixFrom, splitFrom } from "../notes/paths.ts";
 import type { LineMatch } from "../notes/search.ts";
 import type { NotesStore, NoteWrite } from "../notes/store.ts";
+import { type LeftOutWays, leftOutHint } from "../prompts.ts";
 import { CodePointText } from "../storage/text.ts";
 import type { SavedCheckpoint } from "../window/shell.ts";
 import { type Execute, type ToolAnswer, usedLimit } from "./define.ts";
@@ -40,17 +41,53 @@ export type NotesTools = { readonly [N in NotesTool]: Execute<N> };
 
 type LeftOut = readonly { readonly path: string; readonly reason: string }[];
 
-const HINTS = {
-  list: "Narrow with a longer prefix, raise max_results, or order by updated_at descending.",
-  search: "Use a longer query, narrow with path_prefix, or raise max_matches_per_file or max_files.",
-} as const;
+const LIST_LIMIT = TOOL_SPECS.notes_list_files_by_prefix.params.max_results;
+const SEARCH_LIMITS = TOOL_SPECS.notes_search_contents.params;
+
+type NoteHit = NonNullable<NoteSearch["next"]>;
+
+/** Where the rows of a search go on: a note and a line in it. */
+function matchPlace({ path, match }: NoteHit): string {
+  return `${path}:${match.line}`;
+}
+
+function parsedPlace(from: string | undefined): NotePlace | undefined {
+  if (from === undefined) return undefined;
+  const [, path, line] = /^(.+):([1-9]\d{0,9})$/s.exec(from) ?? [];
+  if (path === undefined)
+    throw new TokenBudgetError(
+      "invalid_path",
+      `path_prefix goes on with //from ${shownValue(from)}; that must be a note and a line, such as plan.md:12.`,
+    );
+  return { path, line: Number(line) };
+}
+
+/** The first match that is not among the first rows: of a note that was cut short, or of the next one. */
+function nextMatch({ files, next }: NoteSearch, returned: number): NoteHit | undefined {
+  let before = 0;
+  for (const { path, matches, next: beyond } of files) {
+    const match = matches[returned - before] ?? beyond;
+    if (match) return { path, match };
+    before += matches.length;
+  }
+  return next;
+}
+
+/** The limits of a search that leave something out. */
+function limitsInTheWay({ files, next }: NoteSearch, maxFiles: number, maxMatchesPerFile: number): string[] {
+  const perFile =
+    files.some((file) => file.next !== undefined) && maxMatchesPerFile < SEARCH_LIMITS.max_matches_per_file.maximum;
+  const ofFiles = next !== undefined && maxFiles < SEARCH_LIMITS.max_files.maximum;
+  return [...(perFile ? ["max_matches_per_file"] : []), ...(ofFiles ? ["max_files"] : [])];
+}
 
 /** The way to what was left out, and what is in the notes' place without being a readable note. */
-function hintWith(leftOut: LeftOut, hint: string): string {
+function hintWith(leftOut: LeftOut, ways: LeftOutWays): string {
+  const hint = leftOutHint(ways);
   if (leftOut.length === 0) return hint;
   const named = leftOut.slice(0, LEFT_OUT_NAMED_MAX).map(({ path, reason }) => `${shownValue(path)} (${reason})`);
   const more = leftOut.length > named.length ? ` and ${leftOut.length - named.length} more` : "";
-  return `${hint} Not readable as notes: ${named.join(", ")}${more}.`;
+  return `${hint} Not readable as notes: ${named.join(", ")}${more}.`.trimStart();
 }
 
 function noteRow(agent: string, { path, bytes, createdAt, updatedAt }: NoteRow): JsonRow {
@@ -128,24 +165,31 @@ export function notesTools(deps: NotesToolDeps): NotesTools {
     return { ...address, full: fullPath(address.agent, address.path) };
   };
   const notesUnder = (prefix: string | undefined, field: string) => {
-    const address = parseNotePrefix(prefix, deps.agent(), field);
-    return { ...address, notes: deps.notesToRead(address.agent) };
+    const given = splitFrom(prefix);
+    const address = parseNotePrefix(given.prefix, deps.agent(), field);
+    return { ...address, given: given.prefix, from: given.from, notes: deps.notesToRead(address.agent) };
   };
   const bound = () => deps.limits().maxToolOutputChars;
   return {
     notes_list_files_by_prefix: (params) => {
-      const { agent, prefix, notes } = notesUnder(params.prefix, "prefix");
-      const limit = usedLimit(TOOL_SPECS.notes_list_files_by_prefix.params.max_results, params.max_results);
+      const { agent, prefix, given, from, notes } = notesUnder(params.prefix, "prefix");
+      const limit = usedLimit(LIST_LIMIT, params.max_results);
       const { file_order_by: orderBy, file_order: order } = params;
-      const { rows, total, leftOut } = notes.list({ prefix, orderBy, order, limit });
+      const { rows, total, leftOut } = notes.list({ prefix, orderBy, order, from, limit: limit + 1 });
       return listOutput({
         scope: { agent, prefix: params.prefix },
         total,
         limit,
-        rows,
+        rows: rows.slice(0, limit),
+        beyond: rows[limit],
         unreadable: leftOut.length,
         render: (row) => noteRow(agent, row),
-        hint: hintWith(leftOut, HINTS.list),
+        hint: ({ next, limitHelps }) =>
+          hintWith(leftOut, {
+            goOn: next && { field: "prefix", value: prefixFrom(given, next.path) },
+            raise: limitHelps && limit < LIST_LIMIT.maximum ? ["max_results"] : [],
+            narrowing: "use a longer prefix",
+          }),
         bound: bound(),
       });
     },
@@ -166,12 +210,19 @@ export function notesTools(deps: NotesToolDeps): NotesTools {
     },
 
     notes_search_contents: (params) => {
-      const { agent, prefix, notes } = notesUnder(params.path_prefix, "path_prefix");
-      const limits = TOOL_SPECS.notes_search_contents.params;
-      const maxFiles = usedLimit(limits.max_files, params.max_files);
-      const maxMatchesPerFile = usedLimit(limits.max_matches_per_file, params.max_matches_per_file);
+      const { agent, prefix, given, from, notes } = notesUnder(params.path_prefix, "path_prefix");
+      const maxFiles = usedLimit(SEARCH_LIMITS.max_files, params.max_files);
+      const maxMatchesPerFile = usedLimit(SEARCH_LIMITS.max_matches_per_file, params.max_matches_per_file);
       const { query, recent_file_first: recentFileFirst } = params;
-      const found = notes.search({ query, prefix, recentFileFirst, maxFiles, maxMatchesPerFile });
+      const place = parsedPlace(from);
+      const found = notes.search({ query, prefix, recentFileFirst, from: place, maxFiles, maxMatchesPerFile });
+      const rowOf = ({ path, match }: NoteHit) => ({
+        path: fullPath(agent, path),
+        match,
+        points: new CodePointText(match.text),
+      });
+      const rows = found.files.flatMap(({ path, matches }) => matches.map((match) => rowOf({ path, match })));
+      const beyond = nextMatch(found, rows.length);
       return listOutput({
         scope: {
           agent,
@@ -182,13 +233,19 @@ export function notesTools(deps: NotesToolDeps): NotesTools {
         },
         total: found.totalMatches,
         limit: maxFiles,
-        rows: found.files.flatMap(({ path, matches }) =>
-          matches.map((match) => ({ path: fullPath(agent, path), match, points: new CodePointText(match.text) })),
-        ),
+        rows,
+        beyond: beyond && rowOf(beyond),
         unreadable: found.leftOut.length,
         render: lineRow,
         previewChars: NOTE_LINE_MAX_CODE_POINTS,
-        hint: hintWith(found.leftOut, HINTS.search),
+        hint: ({ returned, limitHelps }) => {
+          const next = nextMatch(found, returned);
+          return hintWith(found.leftOut, {
+            goOn: next && { field: "path_prefix", value: prefixFrom(given, matchPlace(next)) },
+            raise: limitHelps ? limitsInTheWay(found, maxFiles, maxMatchesPerFile) : [],
+            narrowing: "use a longer query or path_prefix",
+          });
+        },
         bound: bound(),
       });
     },

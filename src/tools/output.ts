@@ -20,16 +20,30 @@ export interface ListOutput<R> {
   /** The limit as it was used. */
   readonly limit: number;
   readonly rows: readonly R[];
+  /** The first row that the limit left out. */
+  readonly beyond?: R | undefined;
   /** A row with previews of about this many code points in all. */
   readonly render: (row: R, previewChars: number) => JsonRow;
   /** The requested preview; rows without previews leave it out. */
   readonly previewChars?: number;
   /** What lies where rows come from and could not be made a row; left out besides. */
   readonly unreadable?: number;
-  /** How to see what was left out. */
-  readonly hint: string;
+  /** How to see what was left out; it must be true. */
+  readonly hint: (left: LeftOut<R>) => string;
   /** Code points of the whole output. */
   readonly bound: number;
+}
+
+/** What a list leaves out, as its hint has to know it. */
+export interface LeftOut<R> {
+  /** Rows shown. */
+  readonly returned: number;
+  /** The first row that is not; undefined when none of the rows at hand was left out. */
+  readonly next: R | undefined;
+  /** The output's bound left out rows that the limit lets through. */
+  readonly isFull: boolean;
+  /** With a larger limit the output would hold more rows. */
+  readonly limitHelps: boolean;
 }
 
 export interface ReadOutput {
@@ -103,26 +117,66 @@ function fit<R>(list: ListOutput<R>, count: number, room: number): Rendered {
   return best;
 }
 
+/** A first row for which there is too little room: its preview shrinks further, and whatever comes of that, it comes. */
+function firstRow<R>(list: ListOutput<R>, room: number): Rendered {
+  for (let preview = PREVIEW_MIN_CODE_POINTS >> 1; preview > 1; preview >>= 1) {
+    const tried = renderInto(list, 1, preview, room);
+    if (tried.lines.length > 0) return tried;
+  }
+  return renderInto(list, 1, 1, Number.POSITIVE_INFINITY);
+}
+
+/** Whether one more row than the limit lets through would fit, with previews as small as they get. */
+function limitHelps<R>(list: ListOutput<R>, room: number): boolean {
+  if (list.beyond === undefined) return false;
+  const more = { ...list, rows: [...list.rows, list.beyond] };
+  const least = Math.min(list.previewChars ?? 0, PREVIEW_MIN_CODE_POINTS);
+  return renderInto(more, more.rows.length, least, room).lines.length === more.rows.length;
+}
+
+/** Of all hints that may be needed, the longest: the rows are sized before it is known which one comes. */
+function longestHint<R>(list: ListOutput<R>): string {
+  let longest = "";
+  for (let returned = 0; returned <= list.rows.length; returned++) {
+    const next = list.rows[returned] ?? list.beyond;
+    const isFull = returned < list.rows.length;
+    const hint = list.hint({ returned, next, isFull, limitHelps: !isFull });
+    if (hint.length > longest.length) longest = hint;
+  }
+  return longest;
+}
+
 /**
  * JSON Lines: scope and counts, the rows, and what was left out. Within `bound`, but for a bound too small for the first
- * and last line, which always come.
+ * and last line and one row, which always come.
  */
 export function listOutput<R>(list: ListOutput<R>): ToolAnswer {
   const { total, limit, unreadable = 0 } = list;
   const { agent, ...given } = list.scope;
   const filters = shownFilters(given);
   const first = (returned: number) => ({ agent, total, returned, limit, ...filters });
-  const last = (returned: number) => ({ omitted: total - returned + unreadable, hint: list.hint });
+  const last = (returned: number, hint: string) => ({ omitted: total - returned + unreadable, hint });
   const firstSize = countCodePoints(JSON.stringify(first(list.rows.length)));
   // `omitted` has at most as many digits as with no row shown.
-  const lastSize = countCodePoints(JSON.stringify(last(0))) + 1;
-  const room = list.bound - firstSize;
-  const complete = total <= list.rows.length && unreadable === 0;
-  let shown = fit(list, list.rows.length, complete ? room : room - lastSize);
-  if (complete && shown.lines.length < list.rows.length) shown = fit(list, list.rows.length, room - lastSize);
+  const lastSize = () => countCodePoints(JSON.stringify(last(0, longestHint(list)))) + 1;
+  const whole = list.bound - firstSize;
+  const count = list.rows.length;
+  const complete = total <= count && unreadable === 0;
+  const whenComplete = complete ? fit(list, count, whole) : undefined;
+  const isComplete = whenComplete?.lines.length === count;
+  const room = isComplete ? whole : whole - lastSize();
+  let shown = isComplete ? whenComplete : fit(list, count, room);
+  if (shown.lines.length === 0 && count > 0) shown = firstRow(list, room);
   const returned = shown.lines.length;
   const head = first(returned);
-  const tail = total > returned || unreadable > 0 ? last(returned) : undefined;
+  const isFull = returned < count;
+  const left = () => ({
+    returned,
+    next: list.rows[returned] ?? list.beyond,
+    isFull,
+    limitHelps: !isFull && limitHelps(list, room),
+  });
+  const tail = total > returned || unreadable > 0 ? last(returned, list.hint(left())) : undefined;
   const lines = [JSON.stringify(head), ...shown.lines, ...(tail ? [JSON.stringify(tail)] : [])];
   return { text: lines.join("\n"), details: { ...head, rows: shown.rows, ...tail } };
 }

@@ -288,13 +288,14 @@ describe("bounds", () => {
     );
   });
 
-  test("with the smallest settings every tool still answers with its first line or its header and a character", async () => {
+  test("with the smallest settings every tool still answers with its first line and a row, or its header and a character", async () => {
     const run = historyCaller(sourceOf(session()), { maxToolOutputChars: 1, historyItemPreviewChars: 1 });
-    expect((await run("history_list_windows")).lines()).toMatchObject([{ returned: 0 }, { omitted: 2 }]);
-    expect((await run("history_list_items")).lines()).toMatchObject([{ returned: 0 }, { omitted: 5 }]);
+    expect((await run("history_list_windows")).lines()).toMatchObject([{ returned: 1 }, {}, { omitted: 1 }]);
+    expect((await run("history_list_items")).lines()).toMatchObject([{ returned: 1 }, {}, { omitted: 4 }]);
     expect((await run("history_search_contents", { query: "parser" })).lines()).toMatchObject([
-      { returned: 0 },
-      { omitted: 5 },
+      { returned: 1 },
+      {},
+      { omitted: 4 },
     ]);
     const read = await run("history_read_item", { item_id: "00000001", window_id: "w1" });
     expect(read.body()).toBe("F");

@@ -266,7 +266,7 @@ describe("sizes", () => {
       append: async () => ({ bytes: 3, created: true }),
       read: () => ({ text: "", bytes: 0, updatedAt: "" }),
       list: () => ({ rows: [], total: 0, leftOut: [] }),
-      search: () => ({ files: [], totalFiles: 0, totalMatches: 0, leftOut: [] }),
+      search: () => ({ files: [], totalFiles: 0, totalMatches: 0, next: undefined, leftOut: [] }),
       usage: () => {
         throw new Error("EACCES");
       },
