@@ -39,6 +39,8 @@ export default defineConfig({
         test: {
           name: "hosts",
           include: ["test/hosts/**/*.test.ts"],
+          // Most of a file's time would go into loading Pi once more. Each file has an environment of its own (setup.ts).
+          isolate: false,
           testTimeout: 240 * SECOND_MS,
           hookTimeout: 240 * SECOND_MS,
           sequence: { groupOrder: 1 },

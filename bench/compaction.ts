@@ -194,6 +194,7 @@ async function playSide(withPackage: boolean): Promise<Side & { host: string }> 
       contextWindow: CONTEXT_WINDOW,
       ui: true,
       bare: !withPackage,
+      requestLimit: Number.POSITIVE_INFINITY,
       onRequest: (request) => ledger.onRequest(request),
     });
     pi.session.setActiveToolsByName([...pi.session.getActiveToolNames(), "grep", "ls"]);

@@ -1,10 +1,11 @@
-// `npm test`: installs what is missing, runs the suites on every host and adds up. Plain Node.
+// `npm test`: installs what is missing, runs the suites on every host side by side and adds up. Plain Node.
 // The last line it prints is `N passed, N failed`; the exit code is 0 only when every run finished and nothing failed.
 // Arguments go to vitest; `--host 1.6.0` limits the run to one host (it may be given more than once).
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+// PI_TEST_JOBS says how many runs go on at a time (default: two for each core, as most of a scenario is waiting).
+import { spawn } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ensureDeps } from "../fixtures/pi/ensure-deps.mjs";
 import { ensureHost, HOST_NAMES } from "../fixtures/pi/install-hosts.mjs";
@@ -14,6 +15,32 @@ const [OLDEST] = HOST_NAMES;
 /** A run that hangs is ended, so that all of them end in time. */
 const DEADLINE_MS = Date.now() + 40 * 60 * 1_000;
 const SHORTEST_RUN_MS = 30_000;
+
+/**
+ * The files of a suite are dealt to so many runs, each of one worker that loads Pi once: runs of like length fill the
+ * cores, and a run more costs some seconds.
+ */
+const RUNS_OF = { unit: 2, hosts: 2 };
+/** Roughly how long files take, in seconds; of the others each counts as USUAL_S. It only decides who begins. */
+const USUAL_S = 5;
+const LONG_S = {
+  "test/hosts/demo.test.ts": 60,
+  "test/hosts/copies.test.ts": 30,
+  "test/hosts/subagents-wiring.test.ts": 40,
+  "test/hosts/root-task.test.ts": 35,
+  "test/hosts/categories.test.ts": 35,
+  "test/hosts/category-dispatch.test.ts": 30,
+  "test/hosts/http-terminal.test.ts": 25,
+  "test/hosts/dispatch.test.ts": 20,
+  "test/hosts/todo.test.ts": 20,
+  "test/hosts/terminal.test.ts": 20,
+  "test/hosts/people.test.ts": 15,
+  "test/packaging/packed.test.ts": 40,
+  "test/storage/processes.test.ts": 20,
+  "test/history/journal-processes.test.ts": 20,
+  "test/task/processes.test.ts": 20,
+  "test/notes/store-processes.test.ts": 20,
+};
 
 /** Splits our own `--host` from what vitest gets. */
 function readArguments(argv) {
@@ -50,50 +77,117 @@ function readReport(path, exitCode) {
   };
 }
 
-function runVitest(label, { node, name }, projects, rest) {
-  console.log(`\n== ${label}`);
+function secondsOf(file) {
+  return LONG_S[file] ?? USUAL_S;
+}
+
+function sum(numbers) {
+  return numbers.reduce((total, one) => total + one, 0);
+}
+
+/** The test files of a project, longest first. */
+function filesOf(project) {
+  const found = readdirSync(join(ROOT, "test"), { recursive: true, encoding: "utf8" })
+    .map((name) => `test/${name.split(sep).join("/")}`)
+    .filter((name) => name.endsWith(".test.ts") && name.startsWith("test/hosts/") === (project === "hosts"));
+  return found.sort((a, b) => secondsOf(b) - secondsOf(a) || a.localeCompare(b));
+}
+
+/** Deals files to `count` runs so that these take about the same time. */
+function deal(files, count) {
+  const hands = Array.from({ length: count }, () => []);
+  for (const file of files) {
+    const shortest = hands.reduce((a, b) => (sum(b.map(secondsOf)) < sum(a.map(secondsOf)) ? b : a));
+    shortest.push(file);
+  }
+  return hands.filter((hand) => hand.length > 0);
+}
+
+/** What is to be run on a host. Whoever narrows by arguments of vitest's gets one run for each host. */
+function runsFor(host, rest) {
+  const projects = host === OLDEST ? ["unit", "hosts"] : ["hosts"];
+  const label = `Pi ${host}: ${projects.join(" and ")}`;
+  if (rest.length > 0) return [{ label, host, seconds: 0, words: [...projectWords(projects), ...rest] }];
+  return projects.flatMap((project) =>
+    deal(filesOf(project), RUNS_OF[project]).map((files) => {
+      const seconds = sum(files.map(secondsOf));
+      return { label, host, seconds, words: [...projectWords([project]), ...files] };
+    }),
+  );
+}
+
+function projectWords(projects) {
+  return projects.flatMap((project) => ["--project", project]);
+}
+
+/** Runs vitest to its end; what it prints comes out in one piece, so that runs side by side can be read. */
+function vitest(node, host, words) {
+  const command = [join(ROOT, "node_modules/vitest/vitest.mjs"), "run", "--maxWorkers=1", ...words];
+  return new Promise((resolve) => {
+    const child = spawn(node, command, {
+      cwd: ROOT,
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, PI_TEST_HOST: host },
+      timeout: Math.max(SHORTEST_RUN_MS, DEADLINE_MS - Date.now()),
+      killSignal: "SIGKILL",
+    });
+    let printed = "";
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding("utf8").on("data", (chunk) => {
+        printed += chunk;
+      });
+    child.on("error", (error) => resolve({ exitCode: 1, printed: `${printed}${error.message}` }));
+    child.on("close", (exitCode) => resolve({ exitCode: exitCode ?? 1, printed }));
+  });
+}
+
+async function carryOut({ label, host, words }, { node }) {
   const folder = mkdtempSync(join(tmpdir(), "pi-token-budget-report-"));
   const report = join(folder, "report.json");
+  const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`, "--passWithNoTests"];
+  const started = Date.now();
   try {
-    const ran = spawnSync(
-      node,
-      [
-        join(ROOT, "node_modules/vitest/vitest.mjs"),
-        "run",
-        ...projects.flatMap((project) => ["--project", project]),
-        "--reporter=default",
-        "--reporter=json",
-        `--outputFile.json=${report}`,
-        "--passWithNoTests",
-        ...rest,
-      ],
-      {
-        cwd: ROOT,
-        stdio: ["ignore", "inherit", "inherit"],
-        env: { ...process.env, PI_TEST_HOST: name },
-        timeout: Math.max(SHORTEST_RUN_MS, DEADLINE_MS - Date.now()),
-        killSignal: "SIGKILL",
-      },
-    );
-    return { label, ...readReport(report, ran.status ?? 1) };
+    const { exitCode, printed } = await vitest(node, host, [...reporters, ...words]);
+    const counts = readReport(report, exitCode);
+    console.log(`\n== ${label}, a part of ${Math.round((Date.now() - started) / 1_000)} s\n${printed.trim()}`);
+    return { label, ...counts };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Carries out all runs, the longest first, so many at a time. */
+async function pool(runs, jobs, ready) {
+  const waiting = [...runs].sort((a, b) => b.seconds - a.seconds);
+  const results = [];
+  const work = async () => {
+    for (let run = waiting.shift(); run; run = waiting.shift()) results.push(await carryOut(run, ready.get(run.host)));
+  };
+  await Promise.all(Array.from({ length: jobs }, work));
+  return results;
+}
+
+/** One line for each host, of all its runs. */
+function together(label, results) {
+  const own = results.filter((result) => result.label === label);
+  const total = (key) => sum(own.map((result) => result[key]));
+  const notes = [...new Set(own.map(({ note }) => note).filter((note) => note !== ""))];
+  return { label, passed: total("passed"), failed: total("failed"), skipped: total("skipped"), note: notes.join(", ") };
 }
 
 function describe({ passed, failed, skipped }) {
   return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`;
 }
 
-function main() {
+async function main() {
   const { hosts, rest } = readArguments(process.argv.slice(2));
   ensureDeps();
   // Tests of the packed form run every host's command line, so all are needed even when one suite is asked for.
   const ready = new Map(HOST_NAMES.map((name) => [name, ensureHost(name)]));
-  const results = hosts.map((name) => {
-    const projects = name === OLDEST ? ["unit", "hosts"] : ["hosts"];
-    return runVitest(`Pi ${name}: ${projects.join(" and ")}`, ready.get(name), projects, rest);
-  });
+  const runs = hosts.flatMap((host) => runsFor(host, rest));
+  const jobs = Number(process.env.PI_TEST_JOBS) || 2 * availableParallelism();
+  const done = await pool(runs, jobs, ready);
+  const results = [...new Set(runs.map(({ label }) => label))].map((label) => together(label, done));
 
   console.log("");
   const narrowed = rest.length > 0;
@@ -114,7 +208,7 @@ function main() {
 }
 
 try {
-  main();
+  await main();
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   console.log("0 passed, 1 failed");

@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { bundled } from "../../fixtures/pi/bundle.ts";
 import { dailyQuota } from "../../src/dispatch/quota.ts";
 import { RecordStore } from "../../src/dispatch/store.ts";
 import { Registry } from "../../src/task/registry.ts";
@@ -20,8 +20,8 @@ const childNamed = (address: string): Registration => ({
 describe("a record of a process that was killed", () => {
   it("becomes failed: interrupted at the next start, keeps its originals, and can be run again", async () => {
     const place = newPlace();
-    const child = fileURLToPath(new URL("./children/dispatching.ts", import.meta.url));
-    const run = spawn(process.execPath, ["--import", "tsx", child, place.base], {
+    const child = bundled(new URL("./children/dispatching.ts", import.meta.url));
+    const run = spawn(process.execPath, [child, place.base], {
       stdio: ["ignore", "pipe", "inherit"],
     });
     const id = await new Promise<string>((resolve, reject) => {

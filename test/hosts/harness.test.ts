@@ -45,6 +45,25 @@ describe("a session of the harness", () => {
     await pi.dispose();
   });
 
+  it("fails a test whose session asks for more than its script allows, and says what it asked", async () => {
+    const pi = await openPi({ bare: true, factories: [echo], next: [[call("echo", { value: "more" })]] });
+    await expect(pi.prompt("go")).rejects.toThrow(/allows 1 requests.*\n[\s\S]*toolResult: more/);
+    expect(pi.requests).toHaveLength(2);
+    await expect(pi.dispose()).rejects.toThrow("allows 1 requests");
+  });
+
+  it("ends a session that asks without an end", async () => {
+    const pi = await openPi({
+      bare: true,
+      factories: [echo],
+      requestLimit: 20,
+      next: () => [call("echo", { value: "more" })],
+    });
+    await expect(pi.prompt("go")).rejects.toThrow("allows 20 requests");
+    expect(pi.requests).toHaveLength(21);
+    await expect(pi.dispose()).rejects.toThrow("allows 20 requests");
+  });
+
   it("keeps the sessions of one process apart", async () => {
     const one = await openPi({ bare: true, next: () => "one" });
     const two = await openPi({ bare: true, next: () => "two" });

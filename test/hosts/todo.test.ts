@@ -103,7 +103,7 @@ describe("a write", () => {
       [[{ content: "a", status: "done" }], 'todos[0].status is "done"'],
       [[{ content: 7, status: "pending" }], "todos[0].content is 7"],
       [[{ content: "a", status: "pending", priority: "high" }], 'unknown parameter "todos[0].priority"'],
-      ["[]", 'todos is "[]"'],
+      ["[{", 'todos is "[{"'],
     ];
     const calls = bad.map(([todos], n) => call("todo_write", { todos }, `bad_${n}`));
     const s = await pi({ next: turns([write(PLAN, "good"), ...calls], [write([item("other")], "after")]) });

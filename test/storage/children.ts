@@ -2,9 +2,10 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { onTestFinished } from "vitest";
+import { bundled } from "../../fixtures/pi/bundle.ts";
 
 export function startChild(file: URL, args: readonly string[]): ChildProcess {
-  const child = fork(file, args, { execArgv: ["--import", "tsx"], stdio: ["ignore", "inherit", "inherit", "ipc"] });
+  const child = fork(bundled(file), args, { execArgv: [], stdio: ["ignore", "inherit", "inherit", "ipc"] });
   onTestFinished(() => {
     child.kill("SIGKILL");
   });
