@@ -1,6 +1,7 @@
 // Manual compactions, `/context new`, overflows and consolidation, on every host.
 import { describe, expect, it } from "vitest";
 import { call, text } from "../../fixtures/pi/scripted-model.ts";
+import { until } from "../../fixtures/pi/wait.ts";
 import {
   closeAfterEach,
   compactions,
@@ -129,7 +130,7 @@ describe("/compact", () => {
     void s.session.prompt("build it").catch(() => undefined);
     while (!s.branch().some((entry) => entry.type === "message" && entry.message.role === "assistant")) await sleep(5);
     await s.session.compact();
-    await sleep(300);
+    await until("continuation", () => s.requests.findIndex(isAsked) + 2 === s.requests.length);
     await s.settled();
     // The host itself asks once more on the aborted signal before the run ends; that request is answered "aborted".
     const asked = s.requests.findIndex(isAsked);
