@@ -41,7 +41,7 @@ export function emptyBootstrap(): string {
     identity,
     notes: { rows: [], total: 0 },
     children: [],
-    overflowOf: undefined,
+    unsaved: undefined,
   });
 }
 
@@ -85,7 +85,7 @@ export function fullBootstrap(request: string = ENGLISH): string {
     address: `/root/agent_0123456789a${i.toString(36)}`,
     task: request.slice(0, 100),
   }));
-  return nextBootstrap(branch, { identity, notes: { rows, total: NOTES }, children, overflowOf: undefined });
+  return nextBootstrap(branch, { identity, notes: { rows, total: NOTES }, children, unsaved: undefined });
 }
 
 export function tokenCosts(): TokenCosts {

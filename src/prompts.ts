@@ -92,9 +92,29 @@ export function continuationText(windowId: string): string {
 export const INTERRUPTED_RESULT =
   "interrupted: this call was cut off and has no result. Call it again if it is still needed.";
 
-/** Why a tool does not run under a fence, and what does. */
-export function fenceReason(tool: string, windowId: string): string {
-  return `${tool} was not run: window ${windowId} needs its checkpoint first. ${ONE_WRITE}`;
+/**
+ * Why a tool does not run under a fence, and what does. Firmer with each request that is not the write, and never longer.
+ * `request` counts from 1, `of` is how many there are.
+ */
+export function fenceReason(tool: string, windowId: string, request: number, of: number): string {
+  if (request >= of) return `${tool} was not run. No checkpoint was saved in time, so it is no longer waited for.`;
+  if (request === of - 1)
+    return `${tool} was refused. LAST CHANCE: send exactly one call of notes_write_file to your own notes (checkpoint.md), alone, or the work goes on without your note.`;
+  if (request <= 1) return `${tool} was not run: window ${windowId} needs its checkpoint first. ${ONE_WRITE}`;
+  return `${tool} was refused again (${request} of ${of}). Only exactly one call of notes_write_file or notes_append_to_file to your own notes (checkpoint.md) passes. Send it now, alone.`;
+}
+
+/** Why a write does not pass a fence although it is one: its path. */
+export function notOwnNoteReason(tool: string, fault: string): string {
+  return `${tool} was not run: ${fault} Only a note of your own passes now: use the path checkpoint.md.`;
+}
+
+export function blankCheckpointReason(tool: string): string {
+  return `${tool} was not run: its text is blank, and a blank note is no checkpoint. Write what a fresh window needs to go on: the user's goal, what is done, what is next, open questions, file paths and item ids.`;
+}
+
+export function cutOffReason(tool: string): string {
+  return `${tool} was not run: your message reached the output limit, so its arguments may be cut off. Call it again with less text, or in several calls.`;
 }
 
 export function claimTakenReason(tool: string): string {
@@ -159,8 +179,8 @@ export interface BootstrapFacts extends Identity {
   readonly previousWindowId: string;
   /** Item ids of the results that came before the opener in its own batch. */
   readonly siblingResults: readonly { readonly id: string; readonly tool: string }[];
-  /** No checkpoint was written: the provider refused the last request as too long. */
-  readonly afterOverflow: boolean;
+  /** Why no checkpoint was written, where none was. */
+  readonly unsaved: "overflow" | "without_note" | undefined;
   readonly requests: string;
   readonly editedFiles: string;
   readonly todos: string;
@@ -169,8 +189,13 @@ export interface BootstrapFacts extends Identity {
   readonly children: string;
 }
 
-const OVERFLOW_NOTICE =
-  'The last request was too long for the model, so this window opened without a checkpoint: the latest notes may be older than the work. Find the newest work with history_list_items {"recent_first":true}.';
+function unsavedNotice(cause: "overflow" | "without_note", previousWindowId: string): string {
+  const why =
+    cause === "overflow"
+      ? "The last request was too long for the model, so this window opened without a checkpoint"
+      : `The checkpoint of ${previousWindowId} was not saved, so this window opened without it`;
+  return `${why}: the latest notes may be older than the work. Find the newest work with history_list_items {"recent_first":true}.`;
+}
 
 export function bootstrapText(facts: BootstrapFacts): string {
   const { agent, windowId, previousWindowId, firstWindowId, runId } = facts;
@@ -183,7 +208,7 @@ export function bootstrapText(facts: BootstrapFacts): string {
 3. history_search_contents a keyword for what is missing.
 4. history_read_item with the hit's ids, offset_chars and limit_chars (1500 to 2000 when more is needed).
 Resume only unfinished work. If nothing is left to do, say so briefly and wait for the user.`,
-    ...(facts.afterOverflow ? [OVERFLOW_NOTICE] : []),
+    ...(facts.unsaved === undefined ? [] : [unsavedNotice(facts.unsaved, previousWindowId)]),
     ...(siblings === "" ? [] : [`Results of the calls just before this change, in ${previousWindowId}: ${siblings}.`]),
     facts.requests,
     ...(facts.editedFiles === "" ? [] : [facts.editedFiles]),

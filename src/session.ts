@@ -39,7 +39,9 @@ import type { TaskMembership } from "./task/context.ts";
 import { type ForkSource, forkSource } from "./task/forks.ts";
 import { openTask, type SessionTask } from "./task/membership.ts";
 import type { RosterAgent } from "./task/roster.ts";
+import { readArguments } from "./tools/arguments.ts";
 import type { ContextToolParts } from "./tools/context.ts";
+import type { ToolName } from "./tools/specs.ts";
 import { Aside, asideText } from "./window/aside.ts";
 import { NOTES_INDEX_MAX_FILES, type NotesIndex } from "./window/bootstrap.ts";
 import { type BudgetFigures, budgetFigures } from "./window/budget.ts";
@@ -121,11 +123,22 @@ function notesWarnings(notes: NotesStore): readonly string[] {
   }
 }
 
-function isOwnNote(agent: string, path: unknown): boolean {
+/** What is wrong with a path as one of the agent's own notes, as a sentence. */
+function pathFault(agent: string, path: unknown): string | undefined {
   try {
-    return typeof path === "string" && parseNotePath(path, agent).agent === agent;
+    const owner = parseNotePath(String(path), agent).agent;
+    return owner === agent ? undefined : `path names a note of ${owner}.`;
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+/** Whether a call's arguments are those of a tool of ours. */
+function isValidCall(toolName: string, args: unknown): boolean {
+  try {
+    readArguments(toolName as ToolName, args);
+    return true;
   } catch {
-    // Not a path at all: the write itself says what is wrong with it, and under a fence it takes no claim.
     return false;
   }
 }
@@ -238,7 +251,9 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
     createdAt: identity.createdAt,
     ownNotes,
     children: () => access.children(),
-    isOwnNote: (path) => isOwnNote(agent, path),
+    pathFault: (path) => pathFault(agent, path),
+    canRun: (toolName, args) => host.isActive(toolName) && isValidCall(toolName, args),
+    fenceMaxRequests: () => settings().fenceMaxRequests,
     canCheckpoint,
     stepAside: (reason) => aside.stepAside(reason),
     settings,
@@ -323,7 +338,7 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
         return access.firstRequests();
       },
       warnings: () => [...visibleAgents().problems, ...notesWarnings(notes)],
-      newContext: () => windows.newContext(),
+      newContext: (toolCallId) => windows.newContext(toolCallId),
       ownsContinuation: () => coordination.owner === undefined,
     }),
     figures,

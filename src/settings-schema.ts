@@ -22,6 +22,13 @@ export type TriggerSettings = Static<typeof TriggerSettings>;
 export const Settings = Type.Object({
   enabled: Type.Boolean({ default: true, description: "Whether windows are kept at all in this session." }),
   ...TriggerFields,
+  fenceMaxRequests: Type.Integer({
+    minimum: 1,
+    maximum: 100,
+    default: 5,
+    description:
+      "Requests in a row in which a model may leave a checkpoint unsaved; then the next window opens without a note.",
+  }),
   maxToolOutputChars: Type.Integer({
     minimum: 1,
     default: 12_000,

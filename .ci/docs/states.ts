@@ -59,6 +59,13 @@ function carryOut(world: World, effect: Effect, openedBy: Opened["by"]): World {
       return { ...world, compaction: "repeats" };
     case "mark_checkpoint":
       return fact(world, { type: "checkpoint_saved", requestId: effect.requestId });
+    case "rest_fence":
+      return fact(world, { type: "control_cancelled", requestId: effect.requestId });
+    case "step_aside": {
+      // What stands open is taken back; what is decided while windows are off is not drawn.
+      const { fence } = world.state.log;
+      return fence ? fact(world, { type: "control_cancelled", requestId: fence.requestId }) : world;
+    }
     default:
       return world;
   }
@@ -84,13 +91,22 @@ const compaction = (reason: "manual" | "threshold" | "overflow", unconsolidatedW
   unconsolidatedWindows,
   requestId: MANUAL,
 });
-const toolCall = (ownNoteWrite: boolean): LiveEvent => ({
+/** Drawn with a small bound, so that the states are few. */
+const FENCE_REQUESTS = 1;
+
+const toolCall = (
+  ownNoteWrite: boolean,
+  other: { readonly blank?: true; readonly canWrite?: false } = {},
+): LiveEvent => ({
   type: "tool_called",
   toolCallId: CALL,
   ownNoteWrite,
+  blank: false,
+  canWrite: true,
   opensWindow: false,
   nested: false,
   batchIsClosed: false,
+  ...other,
 });
 
 /** Tools run in a run whose request has gone out, never beside a compaction of the host. */
@@ -99,6 +115,8 @@ const inRun = ({ state, compaction: running }: World) => {
   return running === undefined && requestSent && (manual === undefined || manual.delivered);
 };
 const quiet = ({ compaction: running }: World) => running === undefined;
+/** Each checkpoint asked for by hand under a fence adds to its requests: once over the bound is drawn. */
+const canAskByHand = (world: World) => quiet(world) && (world.state.log.fence?.requests ?? 0) < FENCE_REQUESTS;
 const isClaimed = (world: World) => quiet(world) && world.state.live.claim === CALL;
 const isAwaiting = ({ state }: World) => state.live.manual !== undefined && state.live.manual.phase !== "compacting";
 
@@ -111,23 +129,28 @@ const EVENTS: readonly Event[] = [
     name: "a request goes out",
     happen: (world) => {
       if (!quiet(world)) return undefined;
-      const { manual } = world.state.live;
-      const arrives = manual && !manual.delivered && !world.state.log.fence;
+      const due = tell(world, { type: "request_due", fenceMaxRequests: FENCE_REQUESTS }, "message");
+      // The turn ends instead.
+      if (due.effects.some(({ type }) => type === "end_checkpoint_turn")) return due;
+      const { manual } = due.world.state.live;
+      const arrives = manual && !manual.delivered && !due.world.state.log.fence;
       const before = arrives
-        ? fact(world, {
+        ? fact(due.world, {
             type: "control_arrived",
             kind: "manual_checkpoint",
             requestId: MANUAL,
             hardTriggerTokens: undefined,
           })
-        : world;
-      return tell(before, { type: "request_sent", delivered: manual ? [MANUAL] : [] }, "tool_result");
+        : due.world;
+      const sent = tell(before, { type: "request_sent", delivered: manual ? [MANUAL] : [] }, "tool_result");
+      return { world: sent.world, effects: due.effects };
     },
   },
   {
     name: "the model answers",
     happen: (world) => {
-      if (!inRun(world)) return undefined;
+      // No answer without a request, and none goes out when the fence is spent.
+      if (!inRun(world) || (world.state.log.fence?.requests ?? 0) > FENCE_REQUESTS) return undefined;
       const answered = { type: "model_answered", failed: false, usedTokens: 1_000 } as const;
       return { world: fact(world, { type: "worked" }, answered), effects: [] };
     },
@@ -145,10 +168,16 @@ const EVENTS: readonly Event[] = [
   },
   onlyIf(live("a call of any other tool", toolCall(false)), inRun),
   onlyIf(live("a call that writes an own note", toolCall(true)), inRun),
+  onlyIf(live("a call that writes blanks to an own note", toolCall(true, { blank: true })), inRun),
+  onlyIf(live("a call while no tool writes notes", toolCall(false, { canWrite: false })), inRun),
+  onlyIf(
+    live("the storage fails the claimed write", { type: "note_failed", toolCallId: CALL, ofStorage: true }),
+    isClaimed,
+  ),
   onlyIf(live("the claimed write is saved", { type: "note_saved", toolCallId: CALL }), isClaimed),
   onlyIf(live("the claimed write fails", { type: "tool_failed", toolCallId: CALL }), isClaimed),
   onlyIf(
-    live("new_context runs", { type: "new_context_called", batchIsClosed: false }),
+    live("new_context runs", { type: "new_context_called", toolCallId: "call", batchIsClosed: false }),
     // Under a fence the call is refused before it runs.
     (world) => inRun(world) && fenceOf(world.state) === undefined && world.state.live.manual === undefined,
   ),
@@ -157,8 +186,8 @@ const EVENTS: readonly Event[] = [
   onlyIf(live("too long a request, hook", compaction("overflow", 0), "compaction"), quiet),
   onlyIf(live("the host's threshold, all consolidated", compaction("threshold", 0), "compaction"), quiet),
   onlyIf(live("the host's threshold, an older window held", compaction("threshold", 1), "compaction"), quiet),
-  onlyIf(live("/compact", compaction("manual", 0), "compaction"), quiet),
-  onlyIf(live("/context new", { type: "checkpoint_asked", requestId: MANUAL }), quiet),
+  onlyIf(live("/compact", compaction("manual", 0), "compaction"), canAskByHand),
+  onlyIf(live("/context new", { type: "checkpoint_asked", requestId: MANUAL }), canAskByHand),
   onlyIf(
     {
       name: "the checkpoint turn ends",
@@ -223,6 +252,12 @@ function effectText(effect: Effect): string {
       return "cancel the compaction";
     case "leave_overflow":
       return "leave it and say so";
+    case "end_checkpoint_turn":
+      return "end the checkpoint turn";
+    case "step_aside":
+      return "step aside";
+    case "rest_fence":
+      return "take the request back, let the call run";
   }
 }
 
@@ -234,7 +269,7 @@ interface Explored {
   readonly states: number;
 }
 
-const STATES_MAX = 50_000;
+const STATES_MAX = 100_000;
 
 /** Every state that the events lead to, and what each event does there. */
 export function explore(): Explored {

@@ -10,7 +10,7 @@ import {
   type ToolCallBlock,
 } from "../host/entries.ts";
 import { CodePointText } from "../storage/text.ts";
-import { isInternalTool, isOwnCustomType } from "./marks.ts";
+import { isInternalTool, isOwnCustomType, openerOf } from "./marks.ts";
 
 export type ItemRole = "user" | "assistant" | "tool" | "system" | "developer";
 
@@ -133,6 +133,10 @@ function renderedEntry(entry: LogEntry): readonly Rendered[] {
       return entry.message ? renderedMessage(entry.message) : [];
     case "custom_message":
       return renderedBlocks(entry.content);
+    case "custom": {
+      const opener = openerOf(entry);
+      return [{ text: opener && "details" in opener ? opener.details.bootstrap : "" }];
+    }
     default:
       return [{ text: summaryText(entry.summary) }];
   }
@@ -222,6 +226,9 @@ function headFacts(entry: LogEntry, nameOfCall: (toolCallId: string) => string |
       return { role: "user", internal: isOwnCustomType(entry.customType) };
     case "compaction":
       return { role: "user", internal: typeof (entry.details as { opens?: unknown } | undefined)?.opens === "string" };
+    case "custom":
+      // As an item it is what its window starts from; no other data entry is one.
+      return openerOf(entry) && { role: "user", internal: true };
     case "branch_summary":
       return { role: "user" };
     default:

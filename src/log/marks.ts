@@ -66,6 +66,9 @@ export function switchOf(entry: LogEntry | undefined): boolean | undefined {
   return typeof entry.data.on === "boolean" ? entry.data.on : undefined;
 }
 
+/** A data entry that opens a window between two requests of a running loop, where no message can be put in time. */
+export const OPENED_ENTRY = `${CUSTOM_TYPE_PREFIX}opened`;
+
 export interface RequestMark {
   readonly type: "cancelled" | "checkpoint";
   readonly requestId: string;
@@ -90,7 +93,8 @@ export type OpenerCause =
   | "manual_compact"
   | "host_compaction"
   | "overflow"
-  | "context_new";
+  | "context_new"
+  | "without_note";
 
 /** The details of an opener, fixed when the window opens and stored with it. */
 export interface OpenerDetails {
@@ -114,6 +118,7 @@ export interface ConsolidationDetails {
 export type Opener =
   | { readonly type: "tool_result"; readonly toolCallId: string; readonly details: OpenerDetails }
   | { readonly type: "message"; readonly details: OpenerDetails }
+  | { readonly type: "entry"; readonly details: OpenerDetails }
   | { readonly type: "compaction"; readonly details: OpenerDetails }
   | { readonly type: "foreign_compaction" };
 
@@ -158,6 +163,11 @@ export function openerOf(entry: LogEntry): Opener | undefined {
       if (entry.customType !== WINDOW_MESSAGE) return undefined;
       const details = openerDetails(entry.details);
       return details && { type: "message", details };
+    }
+    case "custom": {
+      if (entry.customType !== OPENED_ENTRY) return undefined;
+      const details = openerDetails(entry.data);
+      return details && { type: "entry", details };
     }
     case "compaction": {
       if (consolidationOf(entry)) return undefined;

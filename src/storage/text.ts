@@ -57,6 +57,11 @@ export function shorten(text: string, codePoints: number): string {
   return head.length === text.length ? text : `${headOf(text, Math.max(0, codePoints - 1))}…`;
 }
 
+/** Nothing but white space and characters that are not seen. */
+export function isBlank(text: string): boolean {
+  return /^[\s\p{Cc}\p{Cf}]*$/u.test(text);
+}
+
 /** `text` on one line: runs of white space become one space. */
 export function oneLine(text: string): string {
   return text.replace(/\s+/g, " ").trim();

@@ -18,7 +18,7 @@ export interface ContextToolParts {
   readonly firstRequests: () => Promise<Readonly<Record<string, string>>>;
   /** Soft warnings about notes that have grown large. */
   readonly warnings: () => readonly string[];
-  readonly newContext: () => NewContext;
+  readonly newContext: (toolCallId: string) => NewContext;
   /** Whether this package goes on after a change; otherwise the run ends here and another extension resumes. */
   readonly ownsContinuation: () => boolean;
 }
@@ -45,10 +45,10 @@ export function contextTools(parts: () => ContextToolParts): ContextTools {
       };
       return { text: JSON.stringify(answer), details: answer };
     },
-    new_context: () => {
+    new_context: (_params, { id }) => {
       const { enabled, newContext, windowId, ownsContinuation } = parts();
       if (!enabled()) throw new TokenBudgetError("refused", newContextDisabledReason());
-      const outcome = newContext();
+      const outcome = newContext(id);
       switch (outcome.type) {
         case "refused":
           throw new TokenBudgetError("refused", outcome.reason);

@@ -33,6 +33,8 @@ export interface NotesToolDeps {
   readonly limits: () => { readonly maxToolOutputChars: number };
   /** Called when a note is saved; under a fence it may be the checkpoint, which `readsBack` then proves. */
   readonly onSaved: (toolCallId: string, path: string, readsBack: () => boolean) => SavedCheckpoint;
+  /** Called when a write has failed. */
+  readonly onFailed: (toolCallId: string, error: unknown) => void;
 }
 
 type NotesTool = Extract<ToolName, `notes_${string}`>;
@@ -170,6 +172,14 @@ export function notesTools(deps: NotesToolDeps): NotesTools {
     return { ...address, given: given.prefix, from: given.from, notes: deps.notesToRead(address.agent) };
   };
   const bound = () => deps.limits().maxToolOutputChars;
+  const orTold = async (toolCallId: string, write: () => Promise<ToolAnswer>): Promise<ToolAnswer> => {
+    try {
+      return await write();
+    } catch (error) {
+      deps.onFailed(toolCallId, error);
+      throw error;
+    }
+  };
   return {
     notes_list_files_by_prefix: (params) => {
       const { agent, prefix, given, from, notes } = notesUnder(params.prefix, "prefix");
@@ -250,22 +260,24 @@ export function notesTools(deps: NotesToolDeps): NotesTools {
       });
     },
 
-    notes_append_to_file: async (params, call) => {
-      const { agent, path, full } = noteAt(params.path);
-      const { notes, readable } = await deps.notesToWrite(agent);
-      if (!readable) return blindly(full, notes.append(path, params.text));
-      const saved = await notes.append(path, params.text);
-      const readsBack = () => notes.read(path).text.endsWith(params.text);
-      return withCheckpoint(written(notes, full, saved), deps.onSaved(call.id, full, readsBack));
-    },
+    notes_append_to_file: (params, call) =>
+      orTold(call.id, async () => {
+        const { agent, path, full } = noteAt(params.path);
+        const { notes, readable } = await deps.notesToWrite(agent);
+        if (!readable) return blindly(full, notes.append(path, params.text));
+        const saved = await notes.append(path, params.text);
+        const readsBack = () => notes.read(path).text.endsWith(params.text);
+        return withCheckpoint(written(notes, full, saved), deps.onSaved(call.id, full, readsBack));
+      }),
 
-    notes_write_file: async (params, call) => {
-      const { agent, path, full } = noteAt(params.path);
-      const { notes, readable } = await deps.notesToWrite(agent);
-      if (!readable) return blindly(full, notes.write(path, params.text));
-      const saved = await notes.write(path, params.text);
-      const readsBack = () => notes.read(path).text === params.text;
-      return withCheckpoint(written(notes, full, saved), deps.onSaved(call.id, full, readsBack));
-    },
+    notes_write_file: (params, call) =>
+      orTold(call.id, async () => {
+        const { agent, path, full } = noteAt(params.path);
+        const { notes, readable } = await deps.notesToWrite(agent);
+        if (!readable) return blindly(full, notes.write(path, params.text));
+        const saved = await notes.write(path, params.text);
+        const readsBack = () => notes.read(path).text === params.text;
+        return withCheckpoint(written(notes, full, saved), deps.onSaved(call.id, full, readsBack));
+      }),
   };
 }

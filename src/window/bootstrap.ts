@@ -189,13 +189,13 @@ export interface NextWindow {
   readonly notes: NotesIndex;
   readonly children: readonly RunningChild[];
   /**
-   * After an overflow: the model's window in tokens. The last user request is then in no other message, so it stands
-   * here whole up to a quarter of it.
+   * Where no checkpoint was saved: why, and the model's window in tokens. Nothing else of the last user request is shown
+   * then, so it stands here whole up to a quarter of the window.
    */
-  readonly overflowOf: number | undefined;
+  readonly unsaved: { readonly because: "overflow" | "without_note"; readonly contextWindow: number } | undefined;
 }
 
-const OVERFLOW_REQUEST_SHARE = 0.25;
+const WHOLE_REQUEST_SHARE = 0.25;
 
 /** At least so many tokens: a quarter for plain text, one for every other character. */
 function tokensAtMost(text: string): number {
@@ -204,26 +204,27 @@ function tokensAtMost(text: string): number {
   return (text.length - other) / CODE_UNITS_PER_TOKEN + other;
 }
 
-/** How much of the latest request a bootstrap holds: after an overflow a quarter of the model's window, by tokens. */
-function latestRequestMax(branch: BranchIndex, overflowOf: number | undefined): number {
-  if (overflowOf === undefined) return LATEST_REQUEST_CODE_POINTS;
+/** How much of the latest request a bootstrap holds: without a checkpoint a quarter of the model's window, by tokens. */
+function latestRequestMax(branch: BranchIndex, contextWindow: number | undefined): number {
+  if (contextWindow === undefined) return LATEST_REQUEST_CODE_POINTS;
   const [latest] = latestRequests(branch);
   if (!latest) return LATEST_REQUEST_CODE_POINTS;
   const { points } = branch.text(latest.row.entry);
-  const share = (overflowOf * OVERFLOW_REQUEST_SHARE) / Math.max(1, tokensAtMost(points.text));
+  const share = (contextWindow * WHOLE_REQUEST_SHARE) / Math.max(1, tokensAtMost(points.text));
   return Math.max(LATEST_REQUEST_CODE_POINTS, Math.floor(points.length * Math.min(1, share)));
 }
 
 /** The bootstrap of the window that opens next on this branch. */
-export function nextBootstrap(branch: BranchIndex, { identity, notes, children, overflowOf }: NextWindow): string {
+export function nextBootstrap(branch: BranchIndex, { identity, notes, children, unsaved }: NextWindow): string {
   const todos = openTodos(todoState(branch, identity.agent), branch.current.number);
   return bootstrapText({
     ...identity,
     firstWindowId: "w1",
     previousWindowId: branch.current.id,
-    afterOverflow: overflowOf !== undefined,
-    siblingResults: siblingResults(branch),
-    requests: requestIndex(branch, latestRequestMax(branch, overflowOf)),
+    unsaved: unsaved?.because,
+    // The last results before a window without a note are refusals.
+    siblingResults: unsaved?.because === "without_note" ? [] : siblingResults(branch),
+    requests: requestIndex(branch, latestRequestMax(branch, unsaved?.contextWindow)),
     editedFiles: editedFilesIndex(branch),
     todos,
     // Open items take their room from the list of notes, so that a full bootstrap stays as large as it was.

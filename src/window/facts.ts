@@ -1,5 +1,5 @@
 // From the branch to facts: what each new item of the log means for windows, in order. Pure.
-import { blocksOf, isToolCallBlock, type LogMessage } from "../host/entries.ts";
+import { blocksOf, isToolCallBlock, type LogMessage, type ToolCallBlock } from "../host/entries.ts";
 import type { BranchIndex, Row } from "../log/branch.ts";
 import { type ControlKind, controlOf, isNoteWriteTool, type Opener, type OpenerCause } from "../log/marks.ts";
 
@@ -70,23 +70,65 @@ function factsOfAnswer(row: Row): readonly LogFact[] {
   return failed || onlyOpensWindows(row) ? [answered] : [{ type: "worked" }, answered];
 }
 
-function factsOfResult(row: Row): readonly LogFact[] {
+/** Whether a path names one of the agent's own notes. */
+export type IsOwnNote = (path: unknown) => boolean;
+
+/** Where nobody knows the agent: a path that names an agent names another one. */
+const NO_ABSOLUTE_PATH: IsOwnNote = () => false;
+
+export interface PlacedCall extends ToolCallBlock {
+  /** The response that makes the call. */
+  readonly message: LogMessage | undefined;
+}
+
+function callIn({ head, entry }: Row, toolCallId: string): PlacedCall | undefined {
+  if (head.role !== "assistant" || head.calls.length === 0) return undefined;
+  const call = blocksOf(entry.message?.content).find((block) => isToolCallBlock(block) && block.id === toolCallId);
+  return call === undefined ? undefined : { ...(call as ToolCallBlock), message: entry.message };
+}
+
+/** A call of the current window. */
+export function callOf({ rows, current }: BranchIndex, toolCallId: string): PlacedCall | undefined {
+  for (let i = rows.length - 1; i >= current.firstRow; i--) {
+    const call = callIn(rows[i] as Row, toolCallId);
+    if (call) return call;
+  }
+  return undefined;
+}
+
+/** The call that the result in row `at` answers, in the newest response before it. */
+function answeredCall(rows: readonly Row[], at: number): PlacedCall | undefined {
+  for (let i = at - 1; i >= 0; i--)
+    if (rows[i]?.head.role === "assistant") return callIn(rows[i] as Row, rows[at]?.head.toolCallId ?? "");
+  return undefined;
+}
+
+/** Another agent's note loses nothing of one's own when its write fails; a path that is none at all does. */
+function isOthersNote(path: unknown, isOwnNote: IsOwnNote): boolean {
+  return typeof path === "string" && path.startsWith("/") && !isOwnNote(path);
+}
+
+function factsOfResult(rows: readonly Row[], at: number, isOwnNote: IsOwnNote): readonly LogFact[] {
+  const row = rows[at] as Row;
   const name = row.head.calls[0]?.name ?? "";
   const { message } = row.entry;
   if (name === "new_context") return [];
   if (!isNoteWriteTool(name)) return [{ type: "worked" }];
+  const path = (answeredCall(rows, at)?.arguments as { path?: unknown } | null | undefined)?.path;
+  if (isOthersNote(path, isOwnNote)) return [{ type: "worked" }];
   const saved = message?.isError !== true;
   return [{ type: "worked" }, { type: "note_write_ended", saved, toolCallId: row.head.toolCallId }];
 }
 
-function factsOfRow(row: Row, windowId: string): readonly LogFact[] {
+function factsOfRow(rows: readonly Row[], at: number, isOwnNote: IsOwnNote): readonly LogFact[] {
+  const row = rows[at] as Row;
   switch (row.head.role) {
     case "user":
-      return factsOfUser(row, windowId);
+      return factsOfUser(row, `w${row.window}`);
     case "assistant":
       return factsOfAnswer(row);
     case "tool":
-      return factsOfResult(row);
+      return factsOfResult(rows, at, isOwnNote);
     default:
       return [];
   }
@@ -102,7 +144,11 @@ export interface FactCursor {
 export const CURSOR_AT_START: FactCursor = { rows: 0, windows: 1, requestMarks: 0 };
 
 /** The facts a branch has gained since the cursor, in order, and the cursor behind them. */
-export function factsSince(branch: BranchIndex, cursor: FactCursor): { facts: readonly LogFact[]; cursor: FactCursor } {
+export function factsSince(
+  branch: BranchIndex,
+  cursor: FactCursor,
+  isOwnNote: IsOwnNote = NO_ABSOLUTE_PATH,
+): { facts: readonly LogFact[]; cursor: FactCursor } {
   const facts: LogFact[] = [];
   let { windows, requestMarks } = cursor;
   const openUpTo = (number: number) => {
@@ -124,7 +170,7 @@ export function factsSince(branch: BranchIndex, cursor: FactCursor): { facts: re
     const row = branch.rows[i] as Row;
     openUpTo(row.window);
     // A late result of the batch that closed the previous window says nothing of this one.
-    if (row.window === windows) facts.push(...factsOfRow(row, `w${row.window}`));
+    if (row.window === windows) facts.push(...factsOfRow(branch.rows, i, isOwnNote));
   }
   openUpTo(branch.windows.length);
   marksUpTo(branch.rows.length);

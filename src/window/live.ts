@@ -2,17 +2,19 @@
 // out; carrying them out is the shell's business.
 import type { EntrySource } from "../host/entries.ts";
 import { BranchIndex } from "../log/branch.ts";
-import { CURSOR_AT_START, type FactCursor, factsSince } from "./facts.ts";
+import { CURSOR_AT_START, type FactCursor, factsSince, type IsOwnNote } from "./facts.ts";
 import { type Effect, INITIAL_STATE, type LiveEvent, step, type WindowState } from "./machine.ts";
 
 export class LiveWindow {
   readonly branch = new BranchIndex();
   readonly #source: EntrySource;
   #state: WindowState = INITIAL_STATE;
+  readonly #isOwnNote: IsOwnNote | undefined;
   #cursor: FactCursor = CURSOR_AT_START;
 
-  constructor(source: EntrySource) {
+  constructor(source: EntrySource, isOwnNote?: IsOwnNote) {
     this.#source = source;
+    this.#isOwnNote = isOwnNote;
   }
 
   /** Reads what the log has gained; another branch is read from its start. */
@@ -23,7 +25,7 @@ export class LiveWindow {
       this.#state = INITIAL_STATE;
       this.#cursor = CURSOR_AT_START;
     }
-    const { facts, cursor } = factsSince(this.branch, this.#cursor);
+    const { facts, cursor } = factsSince(this.branch, this.#cursor, this.#isOwnNote);
     for (const fact of facts) this.#state = step(this.#state, fact).state;
     this.#cursor = cursor;
   }

@@ -6,6 +6,8 @@ import type { LogFact } from "./facts.ts";
 export interface Fence {
   readonly kind: "fallback" | "manual_checkpoint";
   readonly requestId: string;
+  /** Requests that were answered under it since a person last spoke: what it has cost without a saved checkpoint. */
+  readonly requests: number;
 }
 
 /** What the branch says. */
@@ -59,12 +61,16 @@ function onControl(log: LogState, fact: LogFact & { type: "control_arrived" }): 
     case "fallback": {
       // Once per window: a second one of the same window is only repeated words.
       if (log.fallbackGiven) return log;
-      const fence: Fence = { kind: "fallback", requestId: fact.requestId };
+      const fence: Fence = { kind: "fallback", requestId: fact.requestId, requests: 0 };
       return { ...log, fallbackGiven: true, fence, hardFiredAt: fact.hardTriggerTokens ?? log.hardFiredAt };
     }
     case "manual_checkpoint":
       if (log.fence?.kind === "fallback") return log;
-      return { ...log, fence: { kind: "manual_checkpoint", requestId: fact.requestId }, checkpoint: undefined };
+      return {
+        ...log,
+        fence: { kind: "manual_checkpoint", requestId: fact.requestId, requests: 0 },
+        checkpoint: undefined,
+      };
     case "continuation":
       return log;
   }
@@ -79,6 +85,7 @@ function onAnswer(log: LogState, fact: LogFact & { type: "model_answered" }): Lo
     ...log,
     answered: true,
     batchHasCheckpoint: false,
+    fence: log.fence && { ...log.fence, requests: log.fence.requests + 1 },
     usageKnown: log.usageKnown || usedTokens !== undefined,
     hardFiredAt: isBelow ? undefined : log.hardFiredAt,
   };
@@ -119,7 +126,7 @@ export function foldLog(log: LogState, fact: LogFact): LogState {
         checkpoint: fact.requestId,
       };
     case "user_spoke":
-      return { ...log, overflows: 0, checkpoint: undefined };
+      return { ...log, overflows: 0, checkpoint: undefined, fence: log.fence && { ...log.fence, requests: 0 } };
     case "worked":
       return { ...log, hasWork: true };
     case "model_answered":

@@ -4,7 +4,7 @@
 import type { BranchIndex } from "../log/branch.ts";
 import type { OpenerCause } from "../log/marks.ts";
 import type { BudgetLevel } from "./budget.ts";
-import { CURSOR_AT_START, factsSince, type LogFact } from "./facts.ts";
+import { CURSOR_AT_START, factsSince, type IsOwnNote, type LogFact } from "./facts.ts";
 import { type Fence, foldLog, INITIAL_LOG, type LogState } from "./log-state.ts";
 
 /** A manual compaction that waits for its checkpoint. */
@@ -15,6 +15,17 @@ export interface Manual {
   readonly phase: "awaiting" | "saved" | "compacting";
   /** Its message has been in a request. */
   readonly delivered: boolean;
+  /** Requests that have held it. */
+  readonly requests: number;
+}
+
+/** What the tries to save a checkpoint have failed of since it was asked for: always of the storage, or of other things too. */
+export type FailedTries = "none" | "storage" | "other";
+
+/** An opening that a tool has answered for, until its result opens the window. */
+export interface PromisedOpening {
+  readonly toolCallId: string;
+  readonly cause: OpenerCause;
 }
 
 /** What only this process knows. */
@@ -28,6 +39,10 @@ export interface LiveState {
   /** A cancelled compaction asks for the fallback at the next check. */
   readonly fallbackWanted: boolean;
   readonly manual: Manual | undefined;
+  readonly failedTries: FailedTries;
+  readonly promised: PromisedOpening | undefined;
+  /** Requests of this window whose write of an own note somebody else's hook has blocked. */
+  readonly blocked: number;
 }
 
 export type QueuedKind = "reminder" | "fallback";
@@ -47,11 +62,17 @@ export interface WindowState {
 
 /** What happens beside the log. */
 export type LiveEvent =
+  /** A request is about to be built: what must not go on any longer ends here. */
+  | { readonly type: "request_due"; readonly fenceMaxRequests: number }
   | { readonly type: "request_sent"; readonly delivered: readonly string[] }
   | {
       readonly type: "tool_called";
       readonly toolCallId: string;
       readonly ownNoteWrite: boolean;
+      /** It writes nothing but blanks. */
+      readonly blank: boolean;
+      /** The session has a tool that can save a checkpoint. */
+      readonly canWrite: boolean;
       readonly opensWindow: boolean;
       /** Called by another tool: its result stands nowhere on the log. */
       readonly nested: boolean;
@@ -59,7 +80,12 @@ export type LiveEvent =
     }
   | { readonly type: "tool_failed"; readonly toolCallId: string }
   | { readonly type: "note_saved"; readonly toolCallId: string }
-  | { readonly type: "new_context_called"; readonly batchIsClosed: boolean }
+  | { readonly type: "note_failed"; readonly toolCallId: string; readonly ofStorage: boolean }
+  /** A write of an own note was called, but somebody else's hook blocked it. */
+  | { readonly type: "write_blocked" }
+  | { readonly type: "new_context_called"; readonly toolCallId: string; readonly batchIsClosed: boolean }
+  /** The result that should have opened a window is written and does not: somebody else has changed it. */
+  | { readonly type: "promise_broken"; readonly isError: boolean }
   | {
       readonly type: "budget_checked";
       readonly level: BudgetLevel;
@@ -81,7 +107,7 @@ export type LiveEvent =
 
 export type WindowEvent = LogFact | LiveEvent;
 
-export type ToolRefusal = "window_closed" | "fence" | "claim_taken" | "checkpoint_saved" | "nested";
+export type ToolRefusal = "window_closed" | "fence" | "blank" | "claim_taken" | "checkpoint_saved" | "nested";
 
 /** What the shell has to carry out. */
 export type Effect =
@@ -94,6 +120,12 @@ export type Effect =
   | { readonly type: "refuse_new_context"; readonly because: "write_failed"; readonly toolCallId: string | undefined }
   | ({ readonly type: "send_control"; readonly hardTriggerTokens: number | undefined } & Queued)
   | { readonly type: "run_checkpoint"; readonly requestId: string }
+  /** The model has not saved the checkpoint that a person asked for. */
+  | { readonly type: "end_checkpoint_turn"; readonly storageIsBroken: boolean }
+  /** Notes cannot be stored, so no window can help. */
+  | { readonly type: "step_aside" }
+  /** Nobody can answer the fence: it is taken back. */
+  | { readonly type: "rest_fence"; readonly requestId: string; readonly because: "no_tools" | "blocked" }
   | { readonly type: "consolidate" }
   | { readonly type: "cancel_compaction" }
   /** A request does not fit and another window would not help: what the host makes of it stands. */
@@ -110,7 +142,13 @@ export const INITIAL_LIVE: LiveState = {
   queued: [],
   fallbackWanted: false,
   manual: undefined,
+  failedTries: "none",
+  promised: undefined,
+  blocked: 0,
 };
+
+/** So many requests of a window may have their write blocked by others before it is no longer asked for. */
+export const BLOCKED_WRITES_MAX = 2;
 
 export const INITIAL_STATE: WindowState = { log: INITIAL_LOG, live: INITIAL_LIVE };
 
@@ -119,7 +157,7 @@ export function fenceOf({ log, live }: WindowState): Fence | undefined {
   if (log.fence) return log.fence;
   const { manual } = live;
   return manual?.phase === "awaiting" && manual.delivered
-    ? { kind: "manual_checkpoint", requestId: manual.requestId }
+    ? { kind: "manual_checkpoint", requestId: manual.requestId, requests: manual.requests }
     : undefined;
 }
 
@@ -134,8 +172,12 @@ function foldLive(live: LiveState, fact: LogFact): LiveState {
         ...live,
         queued: live.queued.filter(({ kind }) => kind !== fact.kind),
         fallbackWanted: live.fallbackWanted && !isFallback,
+        failedTries: isFallback || fact.kind === "manual_checkpoint" ? "none" : live.failedTries,
       };
     }
+    case "control_cancelled":
+    case "checkpoint_saved":
+      return { ...live, failedTries: "none" };
     case "model_answered":
       return { ...live, requestSent: true };
     default:
@@ -153,24 +195,70 @@ const live = (state: WindowState, change: Partial<LiveState>, ...effects: readon
 
 function onToolCalled(state: WindowState, event: Live<"tool_called">): Step {
   const refuse = (because: ToolRefusal) => stay(state, { type: "refuse_tool", because });
-  if (event.batchIsClosed) return refuse("window_closed");
-  if (state.log.batchHasCheckpoint) return refuse("checkpoint_saved");
+  const { promised, manual } = state.live;
+  if (event.batchIsClosed || promised?.cause === "new_context") return refuse("window_closed");
+  if (state.log.batchHasCheckpoint || promised) return refuse("checkpoint_saved");
   const fence = fenceOf(state);
   if (event.nested && (event.opensWindow || (fence && event.ownNoteWrite))) return refuse("nested");
   if (!fence) return stay(state, { type: "allow_tool" });
+  if (!event.canWrite && !manual) return restFence(state, fence, "no_tools");
   if (!event.ownNoteWrite) return refuse("fence");
+  if (event.blank) return refuse("blank");
   if (state.live.claim !== undefined) return refuse("claim_taken");
   return live(state, { claim: event.toolCallId }, { type: "allow_tool" });
 }
 
-function onNoteSaved(state: WindowState, event: Live<"note_saved">): Step {
+/** The log takes the fence back; it comes again when there is somebody to answer it. */
+function restFence(state: WindowState, { requestId }: Fence, because: "no_tools" | "blocked"): Step {
+  return live(state, { claim: undefined }, { type: "rest_fence", requestId, because });
+}
+
+function onWriteBlocked(before: WindowState): Step {
+  const blocked = Math.min(before.live.blocked + 1, BLOCKED_WRITES_MAX);
+  const state: WindowState = { ...before, live: { ...before.live, claim: undefined, blocked } };
+  const fence = fenceOf(state);
+  if (!fence || blocked < BLOCKED_WRITES_MAX) return stay(state);
+  return state.live.manual
+    ? stay(state, { type: "end_checkpoint_turn", storageIsBroken: false })
+    : restFence(state, fence, "blocked");
+}
+
+function onNoteFailed(state: WindowState, event: Live<"note_failed">): Step {
+  if (state.live.claim !== event.toolCallId) return stay(state);
+  const isStorage = event.ofStorage && state.live.failedTries !== "other";
+  return live(state, { claim: undefined, failedTries: isStorage ? "storage" : "other" });
+}
+
+/** The bound of a fence: here, because nothing leaves by another way, no sequence of events makes one more request. */
+function onRequestDue(state: WindowState, event: Live<"request_due">): Step {
+  const { manual, promised } = state.live;
+  const isSpent = ({ requests }: { readonly requests: number }) => requests >= event.fenceMaxRequests;
+  const isBroken = state.live.failedTries === "storage";
+  if (manual?.phase === "awaiting")
+    return isSpent(manual) ? stay(state, { type: "end_checkpoint_turn", storageIsBroken: isBroken }) : stay(state);
+  const { fence } = state.log;
+  if (!fence || promised || manual || !isSpent(fence)) return stay(state);
+  return stay(state, isBroken ? { type: "step_aside" } : { type: "open_window", cause: "without_note" });
+}
+
+function onPromiseBroken(state: WindowState, { isError }: Live<"promise_broken">): Step {
+  const { promised } = state.live;
+  if (!promised) return stay(state);
+  const effects: readonly Effect[] = isError ? [] : [{ type: "open_window", cause: promised.cause }];
+  return live(state, { promised: undefined }, ...effects);
+}
+
+function onNoteSaved(before: WindowState, event: Live<"note_saved">): Step {
+  const state: WindowState = { ...before, live: { ...before.live, blocked: 0 } };
   const fence = fenceOf(state);
   if (!fence || state.live.claim !== event.toolCallId) return stay(state);
+  const open = (change: Partial<LiveState>, cause: OpenerCause) =>
+    live(state, { ...change, promised: { toolCallId: event.toolCallId, cause } }, { type: "open_window", cause });
   const { manual } = state.live;
   const answersManual = manual && (fence.kind === "fallback" || manual.requestId === fence.requestId);
   const saved = answersManual ? { manual: { ...manual, phase: "saved" } as const } : {};
-  if (fence.kind === "fallback") return live(state, saved, { type: "open_window", cause: "checkpoint" });
-  if (answersManual && manual.opensByWrite) return live(state, saved, { type: "open_window", cause: "context_new" });
+  if (fence.kind === "fallback") return open(saved, "checkpoint");
+  if (answersManual && manual.opensByWrite) return open(saved, "context_new");
   return live(state, saved, { type: "mark_checkpoint", requestId: fence.requestId });
 }
 
@@ -183,7 +271,9 @@ function onNewContext(state: WindowState, event: Live<"new_context_called">): St
       because: "write_failed",
       toolCallId: failedWrite.toolCallId,
     });
-  return stay(state, hasWork ? { type: "open_window", cause: "new_context" } : { type: "answer_nothing_to_leave" });
+  if (!hasWork) return stay(state, { type: "answer_nothing_to_leave" });
+  const promised = { toolCallId: event.toolCallId, cause: "new_context" } as const;
+  return live(state, { promised }, { type: "open_window", cause: "new_context" });
 }
 
 /**
@@ -192,10 +282,11 @@ function onNewContext(state: WindowState, event: Live<"new_context_called">): St
  */
 function onBudget(state: WindowState, event: Live<"budget_checked">): Step {
   const { log } = state;
-  const { queued, fallbackWanted, manual } = state.live;
+  const { queued, fallbackWanted, manual, promised, blocked } = state.live;
   const isQueued = (kind: QueuedKind) =>
     queued.some((one) => one.kind === kind && (one.via === "steer" || event.via === "nextTurn"));
   if (fenceOf(state) || manual || log.fallbackGiven || !log.hasWork || isQueued("fallback")) return stay(state);
+  if (promised || blocked >= BLOCKED_WRITES_MAX) return stay(state);
   const hard = log.hardFiredAt === undefined ? event.hardTriggerTokens : undefined;
   const send = (kind: QueuedKind, hardTriggerTokens: number | undefined) => {
     const one: Queued = { kind, via: event.via };
@@ -241,20 +332,24 @@ function onOverflow(state: WindowState): Step {
 }
 
 function startCheckpoint(state: WindowState, requestId: string, opensByWrite: boolean): Step {
-  const manual: Manual = { requestId, opensByWrite, phase: "awaiting", delivered: false };
+  const manual: Manual = { requestId, opensByWrite, phase: "awaiting", delivered: false, requests: 0 };
   return live(state, { manual }, { type: "run_checkpoint", requestId });
 }
 
 function onRequestSent(state: WindowState, event: Live<"request_sent">): Step {
   const { manual } = state.live;
   const delivered =
-    manual && event.delivered.includes(manual.requestId) ? { manual: { ...manual, delivered: true } } : {};
+    manual && event.delivered.includes(manual.requestId)
+      ? { manual: { ...manual, delivered: true, requests: manual.requests + (manual.phase === "awaiting" ? 1 : 0) } }
+      : {};
   // The batch of any claimed write is over.
   return live(state, { requestSent: true, claim: undefined, ...delivered });
 }
 
 function onLive(state: WindowState, event: LiveEvent): Step {
   switch (event.type) {
+    case "request_due":
+      return onRequestDue(state, event);
     case "request_sent":
       return onRequestSent(state, event);
     case "tool_called":
@@ -263,13 +358,23 @@ function onLive(state: WindowState, event: LiveEvent): Step {
       return state.live.claim === event.toolCallId ? live(state, { claim: undefined }) : stay(state);
     case "note_saved":
       return onNoteSaved(state, event);
+    case "note_failed":
+      return onNoteFailed(state, event);
+    case "write_blocked":
+      return onWriteBlocked(state);
+    case "promise_broken":
+      return onPromiseBroken(state, event);
     case "new_context_called":
       return onNewContext(state, event);
     case "budget_checked":
       return onBudget(state, event);
-    case "settled":
+    case "settled": {
       // A steer that is not on the branch by now was taken back, so it is offered again.
-      return live(state, { claim: undefined, queued: state.live.queued.filter(({ via }) => via === "nextTurn") });
+      const change = { claim: undefined, queued: state.live.queued.filter(({ via }) => via === "nextTurn") };
+      // A model that could not save its note has given up: the person is not left behind a fence that nothing can open.
+      const isStuck = state.log.fence && !state.live.manual && state.live.failedTries === "storage";
+      return live(state, change, ...(isStuck ? ([{ type: "step_aside" }] as const) : []));
+    }
     case "overflow_settled":
       return onOverflow(state);
     case "compaction_started":
@@ -307,6 +412,9 @@ export function step(state: WindowState, event: WindowEvent): Step {
 }
 
 /** The state that a whole branch says, to a process that knows nothing else. */
-export function replay(branch: BranchIndex): WindowState {
-  return factsSince(branch, CURSOR_AT_START).facts.reduce((state, fact) => step(state, fact).state, INITIAL_STATE);
+export function replay(branch: BranchIndex, isOwnNote?: IsOwnNote): WindowState {
+  return factsSince(branch, CURSOR_AT_START, isOwnNote).facts.reduce(
+    (state, fact) => step(state, fact).state,
+    INITIAL_STATE,
+  );
 }

@@ -12,7 +12,7 @@ export interface Opening {
   readonly notes: NotesIndex;
   readonly children: readonly RunningChild[];
   readonly cause: OpenerCause;
-  /** The model's window in tokens, for a bootstrap that holds the whole last request after an overflow. */
+  /** The model's window in tokens, for a bootstrap that holds the whole last request where no checkpoint was saved. */
   readonly contextWindow: number | undefined;
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -23,12 +23,13 @@ export function openerDetails(branch: BranchIndex, opening: Opening): OpenerDeta
   const previous = branch.current;
   const number = previous.number + 1;
   const opens = windowId(number);
-  const overflowOf = cause === "overflow" ? (contextWindow ?? 0) : undefined;
+  const isUnsaved = cause === "overflow" || cause === "without_note";
+  const unsaved = isUnsaved ? { because: cause, contextWindow: contextWindow ?? 0 } : undefined;
   const bootstrap = nextBootstrap(branch, {
     identity: { agent, runId, windowId: opens, apart },
     notes,
     children,
-    overflowOf,
+    unsaved,
   });
   return { opens, number, previous: previous.id, cause, bootstrap, bootstrapTimestamp: now };
 }

@@ -1,27 +1,37 @@
 // The windows of one live session, carried out: it turns the host's events into the machine's and the machine's effects
 // into messages, opener details and compactions. It decides nothing itself.
 import { randomUUID } from "node:crypto";
-import { TokenBudgetError } from "../errors.ts";
+import { messageOf, TokenBudgetError } from "../errors.ts";
 import type { CompactionAnswer, HostMessage, ToolCallEvent, ToolResultEvent } from "../host/api.ts";
-import { blocksOf, type EntrySource, isToolCallBlock, type LogMessage } from "../host/entries.ts";
+import type { EntrySource, LogMessage } from "../host/entries.ts";
 import type { Compaction } from "../host/host.ts";
-import type { BranchIndex, WindowRecord } from "../log/branch.ts";
+import type { BranchIndex, Row, WindowRecord } from "../log/branch.ts";
 import {
   CANCELLED_ENTRY,
   CHECKPOINT_ENTRY,
   controlOf,
   isNoteWriteTool,
+  OPENED_ENTRY,
   type OpenerCause,
   type OpenerDetails,
   openerOfMessage,
 } from "../log/marks.ts";
 import * as prompts from "../prompts.ts";
+import { isBlank } from "../storage/text.ts";
 import type { NotesIndex, RunningChild } from "./bootstrap.ts";
 import { controlMessage, reminderFacts, standingRequests } from "./controls.ts";
-import { unconsolidated } from "./facts.ts";
+import { callOf, unconsolidated } from "./facts.ts";
 import { LiveWindow } from "./live.ts";
-import type { Delivery, ToolRefusal, WindowState } from "./machine.ts";
+import {
+  BLOCKED_WRITES_MAX,
+  type Delivery,
+  type Effect,
+  fenceOf,
+  type ToolRefusal,
+  type WindowState,
+} from "./machine.ts";
 import { type ControlTurn, runControlTurn } from "./manual.ts";
+import * as notices from "./notices.ts";
 import { consolidation, openerDetails, openingCompaction, openingMessage } from "./openings.ts";
 import { newestIsMissing, projectRequest, type SentIds } from "./projection.ts";
 import { promptTokens } from "./room.ts";
@@ -41,8 +51,11 @@ export interface WindowShellParts extends Omit<BudgetWatchParts, "send"> {
   readonly ownNotes: () => NotesIndex;
   /** Children that have not ended, newest first. */
   readonly children: () => readonly RunningChild[];
-  /** Whether a path is one of the agent's own notes. */
-  readonly isOwnNote: (path: unknown) => boolean;
+  /** What is wrong with a path as one of the agent's own notes; undefined when it is one. */
+  readonly pathFault: (path: unknown) => string | undefined;
+  /** Whether a call reaches the tool: the host has it, and its arguments are valid. */
+  readonly canRun: (toolName: string, args: unknown) => boolean;
+  readonly fenceMaxRequests: () => number;
   /** Hands a message to the host; `turn` starts a run, `quiet` only writes it down. */
   readonly send: (message: HostMessage, delivery: Delivery | "turn" | "quiet") => void;
   /** Whether this package goes on after a window change; otherwise the continuation is somebody else's. */
@@ -99,11 +112,20 @@ export class WindowShell {
   /** The manual compaction that goes on now has stopped a running turn. */
   #interrupted = false;
   readonly #words = new UnwrittenWords();
+  /** Calls of the newest batch that were judged by us or have run: any other one was stopped by somebody else. */
+  readonly #seen = new Set<string>();
+  /** Ends the checkpoint turn that is going on. */
+  #endTurn: (() => void) | undefined;
+  #lastStorageFailure = "";
 
   constructor(parts: WindowShellParts) {
     this.#parts = parts;
-    this.#live = new LiveWindow(parts.source);
-    this.#watch = new BudgetWatch(this.#live, parts);
+    this.#live = new LiveWindow(parts.source, (path) => parts.pathFault(path) === undefined);
+    this.#watch = new BudgetWatch(this.#live, { ...parts, canCheckpoint: () => this.#canCheckpoint() });
+  }
+
+  #canCheckpoint(): boolean {
+    return this.#parts.canCheckpoint() && this.state.live.blocked < BLOCKED_WRITES_MAX;
   }
 
   get branch(): BranchIndex {
@@ -150,10 +172,17 @@ export class WindowShell {
     signal: AbortSignal | undefined,
     waitForNewest: (isMissing: () => boolean) => Promise<void>,
   ): Promise<readonly LogMessage[]> {
+    const wasStopped = this.#runSignal?.aborted === true;
     this.#runSignal = signal;
     await waitForNewest(() => newestIsMissing(messages, this.branch));
     this.#watch.requestSent();
+    if (!wasStopped && this.#isWriteBlocked()) this.#carryOut(this.#live.tell({ type: "write_blocked" }));
+    this.#seen.clear();
+    this.#keepPromise();
     for (const requestId of this.#watch.lapsed()) this.#parts.mark(CANCELLED_ENTRY, { requestId });
+    const isBound = this.#parts.canCheckpoint() || this.state.live.manual !== undefined;
+    const fenceMaxRequests = this.#parts.fenceMaxRequests();
+    if (isBound) this.#carryOut(this.#live.tell({ type: "request_due", fenceMaxRequests }));
     const { branch } = this;
     if (this.state.live.manual) this.#words.keep(messages, branch);
     const identity = prompts.identityText(this.#identity(branch.current.id));
@@ -189,17 +218,84 @@ export class WindowShell {
 
   // --- tools ---
 
+  /** Why a call whose arguments the output limit may have cut off does not run; newer hosts never run one. */
+  cutOff({ toolName, toolCallId }: ToolCallEvent): string | undefined {
+    const isOurs = isNoteWriteTool(toolName) || toolName === "new_context" || toolName === "todo_write";
+    if (!isOurs || callOf(this.branch, toolCallId)?.message?.stopReason !== "length") return undefined;
+    this.#seen.add(toolCallId);
+    return prompts.cutOffReason(toolName);
+  }
+
   /** Why a tool call may not run now; undefined when it may. */
   refusal({ toolName, toolCallId, input, parentToolCallId }: ToolCallEvent): string | undefined {
+    const fault = isNoteWriteTool(toolName) ? this.#parts.pathFault(input.path) : undefined;
     const effect = this.#live.tell({
       type: "tool_called",
       toolCallId,
-      ownNoteWrite: isNoteWriteTool(toolName) && this.#parts.isOwnNote(input.path),
+      ownNoteWrite: isNoteWriteTool(toolName) && fault === undefined,
+      blank: typeof input.text === "string" && isBlank(input.text),
+      canWrite: this.#parts.canCheckpoint(),
       opensWindow: toolName === "new_context",
       nested: parentToolCallId !== undefined,
       batchIsClosed: this.branch.batchIsClosed,
     });
-    return effect?.type === "refuse_tool" ? this.#refusalReason(effect.because, toolName) : undefined;
+    if (effect?.type !== "refuse_tool") {
+      this.#carryOut(effect);
+      return undefined;
+    }
+    this.#seen.add(toolCallId);
+    return this.#refusalReason(effect.because, toolName, fault);
+  }
+
+  /** What the machine asks for beside an answer to a call or a compaction. */
+  #carryOut(effect: Effect | undefined): void {
+    switch (effect?.type) {
+      case "open_window": {
+        const { id } = this.branch.current;
+        this.#parts.mark(OPENED_ENTRY, this.#details(effect.cause));
+        const requests = this.#parts.fenceMaxRequests();
+        if (effect.cause === "without_note")
+          this.#parts.report(notices.withoutNote(id, this.branch.current.id, requests));
+        return;
+      }
+      case "rest_fence":
+        this.#parts.mark(CANCELLED_ENTRY, { requestId: effect.requestId });
+        this.#parts.report(notices.fenceRests(effect.because));
+        return;
+      case "step_aside":
+        this.#parts.stepAside(notices.storageIsBroken(this.#lastStorageFailure));
+        return;
+      case "end_checkpoint_turn":
+        if (effect.storageIsBroken) this.#parts.stepAside(notices.storageIsBroken(this.#lastStorageFailure));
+        else this.#parts.report(notices.checkpointGivenUp(this.#parts.fenceMaxRequests()));
+        this.#endTurn?.();
+        return;
+      default:
+        return;
+    }
+  }
+
+  /** Whether the newest batch holds a sound write of an own note that ended in an error before it came to us. */
+  #isWriteBlocked(): boolean {
+    const { rows, current } = this.branch;
+    for (let i = rows.length - 1; i >= current.firstRow && rows[i]?.head.role === "tool"; i--) {
+      const { head, entry } = rows[i] as Row;
+      const { toolCallId = "" } = head;
+      const call = entry.message?.isError === true && !this.#seen.has(toolCallId) && callOf(this.branch, toolCallId);
+      if (!call || !isNoteWriteTool(call.name) || call.message?.stopReason === "length") continue;
+      const { path } = (call.arguments ?? {}) as { path?: unknown };
+      if (this.#parts.pathFault(path) === undefined && this.#parts.canRun(call.name, call.arguments)) return true;
+    }
+    return false;
+  }
+
+  /** Opens by an entry of ours what a result should have opened, when somebody else has changed that result. */
+  #keepPromise(): void {
+    const { promised } = this.state.live;
+    const result = promised && this.branch.rows.findLast(({ head }) => head.toolCallId === promised.toolCallId);
+    if (!result) return;
+    const isError = result.entry.message?.isError === true;
+    this.#carryOut(this.#live.tell({ type: "promise_broken", isError }));
   }
 
   /** A tool has ended in a running loop: the place where the budget is checked. */
@@ -212,10 +308,20 @@ export class WindowShell {
     this.#watch.check("steer");
   }
 
+  /** A write of a note has failed, whoever is to blame. */
+  noteFailed(toolCallId: string, error: unknown): void {
+    this.#seen.add(toolCallId);
+    const code = error instanceof TokenBudgetError ? error.code : "storage_failed";
+    const ofStorage = code === "storage_failed" || code === "lock_unavailable";
+    if (ofStorage) this.#lastStorageFailure = messageOf(error);
+    this.#live.tell({ type: "note_failed", toolCallId, ofStorage });
+  }
+
   /** A note was saved. Under a fence it may be the checkpoint, if it reads back as written. */
   noteSaved(toolCallId: string, path: string, readsBack: () => boolean): SavedCheckpoint {
-    if (this.state.live.claim !== toolCallId) return {};
-    if (!readsBack()) throw new TokenBudgetError("storage_failed", prompts.notDurableReason(path));
+    this.#seen.add(toolCallId);
+    if (this.state.live.claim === toolCallId && !readsBack())
+      throw new TokenBudgetError("storage_failed", prompts.notDurableReason(path));
     const effect = this.#live.tell({ type: "note_saved", toolCallId });
     switch (effect?.type) {
       case "open_window":
@@ -234,8 +340,9 @@ export class WindowShell {
   }
 
   /** What a call of new_context comes to. */
-  newContext(): NewContext {
-    const effect = this.#live.tell({ type: "new_context_called", batchIsClosed: this.branch.batchIsClosed });
+  newContext(toolCallId: string): NewContext {
+    const { batchIsClosed } = this.branch;
+    const effect = this.#live.tell({ type: "new_context_called", toolCallId, batchIsClosed });
     switch (effect?.type) {
       case "open_window":
         return { type: "opened", details: this.#details(effect.cause) };
@@ -256,7 +363,8 @@ export class WindowShell {
 
   /** Nothing runs and nothing is queued. True when a run was started that answers an overflow. */
   settled(overflowed: boolean): boolean {
-    this.#live.tell({ type: "settled" });
+    this.#keepPromise();
+    this.#carryOut(this.#live.tell({ type: "settled" }));
     const overflow = overflowed ? this.#live.tell({ type: "overflow_settled" }) : undefined;
     if (overflow?.type === "leave_overflow") this.#tellOverflow();
     if (overflow?.type === "open_window") {
@@ -292,11 +400,12 @@ export class WindowShell {
   async compaction(compaction: Compaction, controlTurn: StartControlTurn): Promise<CompactionAnswer | undefined> {
     const { tokensBefore } = compaction;
     this.#signal = compaction.signal;
+    this.#keepPromise();
     // A finished answer needs no other attempt, however much it used.
     const reason = compaction.reason === "overflow" && this.isFinished() ? "threshold" : compaction.reason;
     const held = unconsolidated(this.branch).windows;
-    if (this.#consolidating || (!this.#parts.canCheckpoint() && held > 0)) return this.#consolidation(tokensBefore);
-    if (!this.#parts.canCheckpoint()) return undefined;
+    if (this.#consolidating || (!this.#canCheckpoint() && held > 0)) return this.#consolidation(tokensBefore);
+    if (!this.#canCheckpoint()) return undefined;
     const requestId = randomUUID();
     const effect = this.#live.tell({ type: "compaction_started", reason, unconsolidatedWindows: held, requestId });
     switch (effect?.type) {
@@ -339,6 +448,7 @@ export class WindowShell {
     controlTurn: StartControlTurn,
   ): Promise<"opened" | "nothing_to_leave" | "under_way" | "no_checkpoint"> {
     if (this.state.live.manual) return "under_way";
+    this.#keepPromise();
     const effect = this.#live.tell({ type: "checkpoint_asked", requestId: randomUUID() });
     if (effect?.type !== "run_checkpoint") return "nothing_to_leave";
     const saved = await this.#checkpointTurn(effect.requestId, instructions, signal, controlTurn);
@@ -407,7 +517,12 @@ export class WindowShell {
     const details = { kind: "manual_checkpoint", requestId, windowId: this.branch.current.id } as const;
     const message = controlMessage(details, prompts.manualCheckpointText(facts));
     const turn = controlTurn(() => this.#parts.send(message, "turn"));
-    const outcome = await runControlTurn({ ...turn, runSignal: () => this.#runSignal }, signal);
+    const given = new AbortController();
+    this.#endTurn = () => given.abort();
+    const ends = AbortSignal.any([signal, given.signal]);
+    const outcome = await runControlTurn({ ...turn, runSignal: () => this.#runSignal }, ends);
+    this.#endTurn = undefined;
+    this.#keepPromise();
     const { live } = this.state;
     const isSaved = live.manual?.phase === "saved" || this.branch.current.number > before;
     if (outcome === "ended" && isSaved) return true;
@@ -432,13 +547,17 @@ export class WindowShell {
     this.#parts.send(controlMessage(details, prompts.continuationText(id)), "turn");
   }
 
-  #refusalReason(because: ToolRefusal, tool: string): string {
+  #refusalReason(because: ToolRefusal, tool: string, fault: string | undefined): string {
     const { id } = this.branch.current;
     switch (because) {
       case "window_closed":
         return prompts.windowClosedReason(tool, id);
       case "fence":
-        return prompts.fenceReason(tool, id);
+        return fault === undefined
+          ? prompts.fenceReason(tool, id, fenceOf(this.state)?.requests ?? 0, this.#parts.fenceMaxRequests())
+          : prompts.notOwnNoteReason(tool, fault);
+      case "blank":
+        return prompts.blankCheckpointReason(tool);
       case "claim_taken":
         return prompts.claimTakenReason(tool);
       case "checkpoint_saved":
@@ -468,14 +587,8 @@ export class WindowShell {
 
   /** The path argument of a call of the current window. */
   #pathOfCall(toolCallId: string | undefined): string | undefined {
-    const { rows, current } = this.branch;
-    for (let i = rows.length - 1; i >= current.firstRow; i--) {
-      for (const block of blocksOf(rows[i]?.entry.message?.content)) {
-        if (!isToolCallBlock(block) || block.id !== toolCallId) continue;
-        const path = (block.arguments as { path?: unknown } | null | undefined)?.path;
-        return typeof path === "string" ? path : undefined;
-      }
-    }
-    return undefined;
+    const call = toolCallId === undefined ? undefined : callOf(this.branch, toolCallId);
+    const path = (call?.arguments as { path?: unknown } | null | undefined)?.path;
+    return typeof path === "string" ? path : undefined;
   }
 }

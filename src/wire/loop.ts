@@ -36,7 +36,7 @@ export function wireLoop(host: Host, session: CurrentSession): void {
   });
   host.on("tool_call", (event, ctx) => {
     const { windows, enabled } = session.of(ctx);
-    const reason = enabled() ? windows.refusal(event) : undefined;
+    const reason = windows.cutOff(event) ?? (enabled() ? windows.refusal(event) : undefined);
     return reason === undefined ? undefined : { block: true, reason };
   });
   host.on("tool_result", (event, ctx) => {

@@ -21,6 +21,7 @@ export function registerTools(host: Host, session: CurrentSession, todos: TodoTo
       notesToRead: (agent) => session.running.access.notesToRead(agent),
       notesToWrite: (agent) => session.running.access.notesToWrite(agent),
       limits: () => session.running.settings(),
+      onFailed: (toolCallId, error) => session.running.windows.noteFailed(toolCallId, error),
       onSaved: (toolCallId, path, readsBack) => session.running.windows.noteSaved(toolCallId, path, readsBack),
     }),
     ...contextTools(() => session.running.contextToolParts()),

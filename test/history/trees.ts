@@ -113,6 +113,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     ),
   },
   { weight: 1, arbitrary: fc.constant<Step>((log) => void log.openingMessage(3)) },
+  { weight: 1, arbitrary: fc.constant<Step>((log) => void log.openingEntry(5)) },
   { weight: 1, arbitrary: fc.constant<Step>((log) => void log.compaction("by the host")) },
   { weight: 1, arbitrary: fc.constant<Step>((log) => void log.compaction("ours", openerDetails(4, "overflow"))) },
   {

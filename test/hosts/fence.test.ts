@@ -68,6 +68,7 @@ describe("the fence", () => {
       () => call("get_context_remaining"),
     ];
     const s = await pi({
+      settings: { tokenBudget: { fenceMaxRequests: 100 } },
       factories: [counted],
       next: (_request, n) => {
         if (n === 0) return using(185_000, slow());

@@ -1,7 +1,7 @@
 // Session logs for tests, with entries as Pi writes them. A log is an entry source, and a tree: `goTo` moves the leaf.
 import type { EntrySource, LogEntry, LogMessage } from "../../src/host/entries.ts";
 import { BranchIndex } from "../../src/log/branch.ts";
-import { type OpenerCause, type OpenerDetails, WINDOW_MESSAGE } from "../../src/log/marks.ts";
+import { OPENED_ENTRY, type OpenerCause, type OpenerDetails, WINDOW_MESSAGE } from "../../src/log/marks.ts";
 
 const STARTED_AT = Date.parse("2026-03-01T09:00:00.000Z");
 const SECOND_MS = 1_000;
@@ -105,6 +105,10 @@ export class TestLog implements EntrySource {
   newContext(number: number, toolCallId = `open-${number}`): string {
     this.assistant(call(toolCallId, "new_context"));
     return this.result(toolCallId, "new_context", `{"opened":true,"window_id":"w${number}"}`, openerDetails(number));
+  }
+
+  openingEntry(number: number): string {
+    return this.custom(OPENED_ENTRY, openerDetails(number, "without_note"));
   }
 
   openingMessage(number: number, cause: OpenerCause = "context_new"): string {

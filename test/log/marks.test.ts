@@ -17,6 +17,7 @@ describe("openers", () => {
     ["a checkpoint write", (log) => log.result("c", "notes_write_file", "{}", details), "tool_result"],
     ["a checkpoint append", (log) => log.result("c", "notes_append_to_file", "{}", details), "tool_result"],
     ["our opening message", (log) => log.openingMessage(2), "message"],
+    ["our opening entry", (log) => log.openingEntry(2), "entry"],
     ["our compaction", (log) => log.compaction("b", details), "compaction"],
     ["any other compaction", (log) => log.compaction("b", { readFiles: [] }), "foreign_compaction"],
     ["a compaction without details", (log) => log.compaction("b"), "foreign_compaction"],
@@ -36,6 +37,7 @@ describe("openers", () => {
     ["our own message without details", (log) => log.customMessage("pi-token-budget:window", "x")],
     ["a consolidation", (log) => log.compaction("b", consolidation)],
     ["a user message", (log) => log.user("new_context")],
+    ["our opening entry without details", (log) => log.custom("pi-token-budget:opened", { opens: "w2" })],
     ["a custom data entry", (log) => log.custom("pi-token-budget:window", details)],
   ])("%s opens none", (_name, write) => {
     expect(openerIn(write)).toBeUndefined();

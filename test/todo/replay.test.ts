@@ -95,7 +95,7 @@ describe("a person's clearing", () => {
       identity: { agent: "/root", windowId: "w9", runId: "run" },
       notes: { rows: [], total: 0 },
       children: [],
-      overflowOf: undefined,
+      unsaved: undefined,
     });
 
   it("is told until the model writes again, in one bootstrap only, and undone with its branch", () => {

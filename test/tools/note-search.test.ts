@@ -14,6 +14,7 @@ function tools() {
       notesToRead: () => store,
       notesToWrite: async () => ({ notes: store, readable: true }),
       limits: () => ({ maxToolOutputChars: 12_000 }),
+      onFailed: () => undefined,
       onSaved: () => ({}),
     }),
   );

@@ -46,6 +46,7 @@ function callerFor(store: ToolNotes, maxToolOutputChars: number) {
         throw new TokenBudgetError("unknown_agent", `No agent "${agent}" in this root task; there is /root.`);
       },
       limits: () => ({ maxToolOutputChars }),
+      onFailed: () => undefined,
       onSaved: () => ({}),
     }),
   );

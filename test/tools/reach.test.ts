@@ -198,6 +198,7 @@ function notesCaller(store: ReturnType<typeof newStore>, maxToolOutputChars = 12
       notesToRead: () => store,
       notesToWrite: async () => ({ notes: store, readable: true }),
       limits: () => ({ maxToolOutputChars }),
+      onFailed: () => undefined,
       onSaved: () => ({}),
     }),
   );

@@ -92,7 +92,7 @@ describe("after an overflow", () => {
       identity: IDENTITY,
       notes: { rows: [], total: 0 },
       children: [],
-      overflowOf: 40_000,
+      unsaved: { because: "overflow", contextWindow: 40_000 },
     });
     const shown = bootstrap.match(/数/g)?.length ?? 0;
     expect(shown).toBeLessThanOrEqual(10_000);

@@ -1,7 +1,7 @@
 // A session lived through, for properties of the window machine: random moves of user, model, tools and host, carried out
 // on a log as the shell would, asking the machine at each step. It keeps what the invariants speak of.
 import { BranchIndex } from "../../src/log/branch.ts";
-import { CANCELLED_ENTRY, CHECKPOINT_ENTRY, controlType, type OpenerCause } from "../../src/log/marks.ts";
+import { CANCELLED_ENTRY, CHECKPOINT_ENTRY, controlType, OPENED_ENTRY, type OpenerCause } from "../../src/log/marks.ts";
 import type { BudgetLevel } from "../../src/window/budget.ts";
 import { CURSOR_AT_START, type FactCursor, factsSince, unconsolidated } from "../../src/window/facts.ts";
 import {
@@ -21,6 +21,12 @@ export const MOVES = [
   "tool_turn",
   "note_turn",
   "failed_note_turn",
+  "unstored_note_turn",
+  "blocked_note_turn",
+  "blank_note_turn",
+  "no_tools_turn",
+  "changed_new_context_turn",
+  "changed_note_turn",
   "two_notes_turn",
   "foreign_note_turn",
   "new_context_turn",
@@ -36,6 +42,7 @@ export const MOVES = [
   "manual_saved",
   "manual_refused",
   "manual_failed_later",
+  "manual_stubborn",
   "foreign_compaction",
   "restart",
 ] as const;
@@ -47,6 +54,17 @@ export interface Opening {
   readonly hadWork: boolean;
 }
 
+/** Requests under one fence before its window opens without a note. */
+export const FENCE_REQUESTS = 3;
+
+/** What becomes of a call: how it ends, and whose note it writes. */
+interface CallFate {
+  readonly ends?: "saved" | "failed" | "unstored" | "blocked" | "blank";
+  readonly whose?: "own" | "other";
+  /** Somebody else's hook replaces the details of its result. */
+  readonly changed?: boolean;
+}
+
 export class Life {
   readonly log = new TestLog();
   readonly branch = new BranchIndex();
@@ -55,6 +73,10 @@ export class Life {
   readonly openings: Opening[] = [];
   /** Successful note writes that a fence let through, by the fence's request. */
   readonly writesUnderFence = new Map<string, number>();
+  /** Responses under a fence since the user last spoke, by the fence's request. */
+  readonly requestsUnderFence = new Map<string, number>();
+  /** The most there have been under one fence. */
+  mostRequests = 0;
   /** Control messages that reached the branch, as `window kind`. */
   readonly delivered: string[] = [];
   /** Tools that ran under a fence and were no own note write. */
@@ -65,6 +87,9 @@ export class Life {
   #cursor: FactCursor = CURSOR_AT_START;
   #queue: { kind: "reminder" | "fallback"; windowId: string; requestId: string; hard: number | undefined }[] = [];
   #n = 0;
+  #canWrite = true;
+  /** A batch whose write of an own note was blocked has ended. */
+  #wasBlocked = false;
 
   refresh(): void {
     if (this.branch.catchUp(this.log) === "rebuilt") {
@@ -90,22 +115,38 @@ export class Life {
       case "user":
         this.log.user(`message ${++this.#n}`);
         this.overflows = 0;
+        this.requestsUnderFence.clear();
         break;
       case "answer":
       case "failed_answer":
-        this.#request();
+        this.#request(move === "failed_answer");
         this.#answer(move === "answer" ? 1_000 : undefined);
         break;
       case "tool_turn":
         return this.#turn([["read"]]);
       case "note_turn":
-        return this.#turn([["notes_write_file", true]]);
+        return this.#turn([["notes_write_file"]]);
       case "failed_note_turn":
-        return this.#turn([["notes_write_file", false]]);
+        return this.#turn([["notes_write_file", { ends: "failed" }]]);
+      case "unstored_note_turn":
+        return this.#turn([["notes_write_file", { ends: "unstored" }]]);
+      case "blocked_note_turn":
+        return this.#turn([["notes_write_file", { ends: "blocked" }]]);
+      case "blank_note_turn":
+        return this.#turn([["notes_write_file", { ends: "blank" }]]);
+      case "changed_note_turn":
+        return this.#turn([["notes_write_file", { changed: true }], ["read"]]);
+      case "changed_new_context_turn":
+        return this.#turn([["new_context", { changed: true }], ["read"]]);
+      case "no_tools_turn":
+        this.#canWrite = false;
+        this.#turn([["read"]]);
+        this.#canWrite = true;
+        return;
       case "two_notes_turn":
-        return this.#turn([["notes_write_file", true], ["notes_append_to_file", true], ["read"]]);
+        return this.#turn([["notes_write_file"], ["notes_append_to_file"], ["read"]]);
       case "foreign_note_turn":
-        return this.#turn([["notes_write_file", true, "other"]]);
+        return this.#turn([["notes_write_file", { whose: "other" }]]);
       case "new_context_turn":
         return this.#turn([["new_context"]]);
       case "mixed_turn":
@@ -121,7 +162,8 @@ export class Life {
         break;
       case "settled":
         this.#deliver();
-        this.tell({ type: "settled" });
+        this.#keepPromise();
+        this.#carryOut(this.tell({ type: "settled" }));
         break;
       case "threshold":
       case "overflow":
@@ -132,13 +174,18 @@ export class Life {
       case "manual_refused":
       case "manual_failed_later":
         return this.#manual(move);
+      case "manual_stubborn":
+        return this.#manualStubborn();
       case "foreign_compaction":
         this.log.compaction(`summary ${++this.#n}`);
         break;
       case "restart":
+        // What somebody else took out of a result dies with the process: the fence stands, and its write is asked for again.
+        if (this.state.live.promised) this.writesUnderFence.clear();
         this.state = INITIAL_STATE;
         this.#cursor = CURSOR_AT_START;
         this.#queue = [];
+        this.#wasBlocked = false;
     }
     this.refresh();
   }
@@ -158,9 +205,41 @@ export class Life {
     }
   }
 
-  #request(): void {
+  #request(fails = false): void {
     this.#deliver();
+    if (this.#wasBlocked) this.#carryOut(this.tell({ type: "write_blocked" }));
+    this.#wasBlocked = false;
+    this.#keepPromise();
+    this.#carryOut(this.tell({ type: "request_due", fenceMaxRequests: FENCE_REQUESTS }));
     this.tell({ type: "request_sent", delivered: [] });
+    // How often a provider that fails is asked again is the host's to bound.
+    if (!fails) this.#countRequest();
+  }
+
+  #countRequest(): void {
+    const fence = fenceOf(this.state);
+    if (!fence) return;
+    const requests = (this.requestsUnderFence.get(fence.requestId) ?? 0) + 1;
+    this.requestsUnderFence.set(fence.requestId, requests);
+    this.mostRequests = Math.max(this.mostRequests, requests);
+  }
+
+  #carryOut(effect: Effect | undefined): void {
+    if (effect?.type === "open_window") {
+      this.log.custom(OPENED_ENTRY, this.#opening(effect.cause));
+    } else if (effect?.type === "rest_fence") {
+      this.log.custom(CANCELLED_ENTRY, { requestId: effect.requestId });
+    } else if (effect?.type === "step_aside") {
+      // As the shell does: nothing stands open any more.
+      const { fence } = this.state.log;
+      if (fence) this.log.custom(CANCELLED_ENTRY, { requestId: fence.requestId });
+    }
+    this.refresh();
+  }
+
+  #keepPromise(): void {
+    this.refresh();
+    if (this.state.live.promised) this.#carryOut(this.tell({ type: "promise_broken", isError: false }));
   }
 
   #answer(tokens: number | undefined): void {
@@ -170,37 +249,43 @@ export class Life {
     this.refresh();
   }
 
-  /** A turn of calls `[tool, succeeds, whose]`, run one after the other, each asked for first. */
-  #turn(calls: readonly (readonly [string, boolean?, string?])[]): void {
+  /** A turn of calls, run one after the other, each asked for first. */
+  #turn(calls: readonly (readonly [string, CallFate?])[]): void {
     this.#request();
-    const blocks = calls.map(([name]) => call(`c${++this.#n}`, name, { path: "a.md" }));
+    const path = (fate: CallFate = {}) => (fate.whose === "other" ? "/root/other/notes/a.md" : "a.md");
+    const blocks = calls.map(([name, fate]) => call(`c${++this.#n}`, name, { path: path(fate) }));
     this.log.assistant(...blocks);
     this.refresh();
     blocks.forEach((block, i) => {
-      this.#run(block, calls[i] ?? ["read"]);
+      this.#run(block, calls[i]?.[1] ?? {});
     });
     this.#deliver();
   }
 
-  #run(
-    { id, name }: { id: string; name: string },
-    [, succeeds = true, whose = "own"]: readonly [string, boolean?, string?],
-  ): void {
+  #run({ id, name }: { id: string; name: string }, { ends = "saved", whose = "own", changed = false }: CallFate): void {
     const isWrite = name.startsWith("notes_");
     const effect = this.tell({
       type: "tool_called",
       toolCallId: id,
       ownNoteWrite: isWrite && whose === "own",
+      blank: ends === "blank",
+      canWrite: this.#canWrite,
       opensWindow: false,
       nested: false,
       batchIsClosed: this.branch.batchIsClosed,
     });
     const fence = fenceOf(this.state);
     if (effect?.type === "refuse_tool") return this.#result(id, name, true);
-    if (fence && !isWrite) this.ranUnderFence++;
-    if (name === "new_context") return this.#newContext(id);
+    if (effect?.type === "rest_fence") this.#carryOut(effect);
+    else if (fence && !isWrite) this.ranUnderFence++;
+    if (name === "new_context") return this.#newContext(id, changed);
     if (!isWrite) return this.#result(id, name, false);
-    if (!succeeds) {
+    if (ends === "blocked") {
+      this.#wasBlocked = true;
+      return this.#result(id, name, true);
+    }
+    if (ends !== "saved") {
+      this.tell({ type: "note_failed", toolCallId: id, ofStorage: ends === "unstored" });
       this.tell({ type: "tool_failed", toolCallId: id });
       return this.#result(id, name, true);
     }
@@ -208,17 +293,15 @@ export class Life {
     if (fence && saved)
       this.writesUnderFence.set(fence.requestId, (this.writesUnderFence.get(fence.requestId) ?? 0) + 1);
     if (saved?.type === "mark_checkpoint") this.log.custom(CHECKPOINT_ENTRY, { requestId: saved.requestId });
-    this.#result(id, name, false, saved?.type === "open_window" ? this.#opening(saved.cause) : undefined);
+    const opens = saved?.type === "open_window" && !changed;
+    this.#result(id, name, false, opens ? this.#opening(saved.cause) : undefined);
   }
 
-  #newContext(id: string): void {
-    const effect = this.tell({ type: "new_context_called", batchIsClosed: this.branch.batchIsClosed });
-    this.#result(
-      id,
-      "new_context",
-      effect?.type === "refuse_new_context",
-      effect?.type === "open_window" ? this.#opening("new_context") : {},
-    );
+  #newContext(id: string, changed: boolean): void {
+    const { batchIsClosed } = this.branch;
+    const effect = this.tell({ type: "new_context_called", toolCallId: id, batchIsClosed });
+    const opens = effect?.type === "open_window" && !changed;
+    this.#result(id, "new_context", effect?.type === "refuse_new_context", opens ? this.#opening("new_context") : {});
   }
 
   #opening(cause: OpenerCause): unknown {
@@ -256,6 +339,7 @@ export class Life {
   }
 
   #hostCompaction(reason: "threshold" | "overflow"): void {
+    this.#keepPromise();
     this.#compact(this.tell(this.#compactionEvent(reason)));
   }
 
@@ -270,6 +354,7 @@ export class Life {
   }
 
   #overflowSettled(): void {
+    this.#keepPromise();
     if (this.tell({ type: "overflow_settled" })?.type !== "open_window") return;
     const number = this.branch.current.number + 1;
     this.#opening("overflow");
@@ -277,15 +362,39 @@ export class Life {
     this.refresh();
   }
 
+  /** A checkpoint turn in which the model calls other tools for as long as it is asked. */
+  #manualStubborn(): void {
+    this.#keepPromise();
+    const effect = this.tell(this.#compactionEvent("manual"));
+    if (effect?.type !== "run_checkpoint") return this.#compact(effect);
+    const { requestId } = effect;
+    this.requestsUnderFence.clear();
+    const details = { kind: "manual_checkpoint", windowId: this.branch.current.id, requestId };
+    this.log.customMessage(controlType("manual_checkpoint"), "please", details);
+    this.refresh();
+    while (this.tell({ type: "request_due", fenceMaxRequests: FENCE_REQUESTS })?.type !== "end_checkpoint_turn") {
+      this.tell({ type: "request_sent", delivered: [requestId] });
+      this.#countRequest();
+      const block = call(`c${++this.#n}`, "read");
+      this.log.assistant(block);
+      this.#run(block, {});
+    }
+    this.tell({ type: "manual_ended" });
+    this.log.custom(CANCELLED_ENTRY, { requestId });
+    this.refresh();
+  }
+
   #manual(move: "manual_saved" | "manual_refused" | "manual_failed_later"): void {
+    this.#keepPromise();
     const effect = this.tell(this.#compactionEvent("manual"));
     if (effect?.type !== "run_checkpoint") return this.#compact(effect);
     const { requestId } = effect;
     const before = this.branch.current.number;
+    this.requestsUnderFence.clear();
     const details = { kind: "manual_checkpoint", windowId: this.branch.current.id, requestId };
     this.log.customMessage(controlType("manual_checkpoint"), "please", details);
     this.tell({ type: "request_sent", delivered: [requestId] });
-    this.#turn(move === "manual_refused" ? [["read"]] : [["notes_write_file", true]]);
+    this.#turn(move === "manual_refused" ? [["read"]] : [["notes_write_file"]]);
     const isSaved = this.state.live.manual?.phase === "saved" || this.branch.current.number > before;
     this.tell({ type: isSaved ? "manual_compacting" : "manual_ended" });
     if (!isSaved) {

@@ -11,10 +11,10 @@ import {
   type WindowState,
 } from "../../src/window/machine.ts";
 import { call, indexOf, openerDetails, TestLog, text } from "../log/branches.ts";
-import { Life, MOVES } from "./lives.ts";
+import { FENCE_REQUESTS, Life, MOVES } from "./lives.ts";
 
 const decide = (log: TestLog, event: LiveEvent): Effect | undefined => step(replay(indexOf(log)), event).effects[0];
-const newContext: LiveEvent = { type: "new_context_called", batchIsClosed: false };
+const newContext: LiveEvent = { type: "new_context_called", toolCallId: "call", batchIsClosed: false };
 const compaction = (reason: "manual" | "threshold" | "overflow", unconsolidatedWindows = 0): LiveEvent => ({
   type: "compaction_started",
   reason,
@@ -141,7 +141,9 @@ describe(`over ${RUNS} random sessions`, () => {
             expect(fenceOf(life.state) ?? life.state.live.manual).toBeDefined();
           }
         }
-        // At most one reminder and one fallback per window.
+        // No fence costs more than its bound.
+        expect(life.mostRequests).toBeLessThanOrEqual(FENCE_REQUESTS);
+        // At most one reminder and one fallback per window, unless one was taken back.
         expect(new Set(life.delivered).size).toBe(life.delivered.length);
         // Nothing but own note writes runs under a fence, and at most one of them is its checkpoint.
         expect(life.ranUnderFence).toBe(0);
@@ -149,8 +151,9 @@ describe(`over ${RUNS} random sessions`, () => {
         expect(life.mostOverflows).toBeLessThanOrEqual(OVERFLOWS_IN_A_ROW_MAX);
         for (const writes of life.writesUnderFence.values()) expect(writes).toBe(1);
         for (const opening of life.openings) {
-          // No window out of a fence without its checkpoint, except by an overflow or its own manual compaction.
-          if (opening.fenced) expect(["checkpoint", "overflow", "manual_compact"]).toContain(opening.cause);
+          // No window out of a fence without its checkpoint, except by an overflow, its bound or its own manual compaction.
+          if (opening.fenced)
+            expect(["checkpoint", "overflow", "without_note", "manual_compact"]).toContain(opening.cause);
           // Two windows in a row never open with no work between them; only an overflow may leave an empty one.
           if (opening.cause !== "overflow") expect(opening.hadWork).toBe(true);
         }

@@ -8,7 +8,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { EntrySource, LogEntry } from "../../src/host/entries.ts";
 import { BranchIndex } from "../../src/log/branch.ts";
-import { CANCELLED_ENTRY, CHECKPOINT_ENTRY, controlType, WINDOW_MESSAGE } from "../../src/log/marks.ts";
+import { CANCELLED_ENTRY, CHECKPOINT_ENTRY, controlType, OPENED_ENTRY, WINDOW_MESSAGE } from "../../src/log/marks.ts";
 import { clearedEntry, TODO_ENTRY, type TodoEntry, todoEntry, todoState } from "../../src/todo/replay.ts";
 import { LiveWindow } from "../../src/window/live.ts";
 import type { LogState } from "../../src/window/log-state.ts";
@@ -36,6 +36,7 @@ const GROW = [
   "manual_saved",
   "manual_cancelled",
   "opening_message",
+  "opening_entry",
   "opening_compaction",
   "consolidation",
   "foreign_compaction",
@@ -182,6 +183,9 @@ class Tree {
       case "opening_message":
         manager.appendCustomMessageEntry(WINDOW_MESSAGE, "b", false, openerDetails(this.#next(), "context_new"));
         return;
+      case "opening_entry":
+        manager.appendCustomEntry(OPENED_ENTRY, openerDetails(this.#next(), "without_note"));
+        return;
       case "opening_compaction":
         manager.appendCompaction(`own ${++this.#n}`, "none", 1, openerDetails(this.#next(), "manual_compact"), true);
         return;
@@ -228,6 +232,7 @@ function isOpener(entry: SessionEntry): boolean {
   if (entry.type === "compaction") return data.details?.consolidates === undefined;
   if (entry.type === "message")
     return (entry.message as { details?: { opens?: unknown } }).details?.opens !== undefined;
+  if (entry.type === "custom") return entry.customType === OPENED_ENTRY;
   return entry.type === "custom_message" && entry.customType === WINDOW_MESSAGE;
 }
 
@@ -341,6 +346,8 @@ describe("a branch that is left and come back to", () => {
         type: "tool_called",
         toolCallId: "a",
         ownNoteWrite: true,
+        blank: false,
+        canWrite: true,
         opensWindow: false,
         nested: false,
         batchIsClosed: false,
