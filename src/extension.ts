@@ -4,12 +4,13 @@ import { TokenBudgetError } from "./errors.ts";
 import type { HostApi } from "./host/api.ts";
 import { claimSession, type SessionOwner, type StandingDown } from "./host/copies.ts";
 import { Host, notify } from "./host/host.ts";
-import type { IsOverflow } from "./host/overflow.ts";
+import type { IsOverflow, OverflowJudge } from "./host/overflow.ts";
 import { callingHost } from "./host/sdk.ts";
 import { quietTickMs } from "./host/settled.ts";
 import { getTokenBudgetTask } from "./launcher.ts";
+import { assertObject, type CheckedObject, FILLED_TEXT, FUNCTION, OBJECT, optional } from "./options.ts";
 import { ownPackage } from "./subagents/packages.ts";
-import { parseMembership, type TaskMembership } from "./task/context.ts";
+import { isMembershipField, parseMembership, type TaskMembership } from "./task/context.ts";
 import { Joining } from "./task/joining.ts";
 import { SessionTodos } from "./ui/todo.ts";
 import { wireBoundary } from "./wire/boundary.ts";
@@ -39,14 +40,52 @@ export interface TokenBudgetOptions {
    */
   readonly onProblem?: (problem: TokenBudgetError) => void;
   /** Pi's own judgement of a response (pi-ai); without it the providers' usual words are looked for. */
-  readonly isContextOverflow?: IsOverflow;
+  readonly isContextOverflow?: OverflowJudge;
 }
 
 /** An extension factory as every supported Pi takes it; the argument is Pi's extension interface. */
 export type TokenBudgetExtension = (pi: object) => void;
 
-/** Makes the extension. Each factory call serves one session at a time and shares no state with any other. */
+const OPTIONS: CheckedObject = {
+  of: "createTokenBudgetExtension",
+  what: "the options",
+  fields: {
+    task: optional(OBJECT),
+    subagents: optional(OBJECT),
+    env: optional(OBJECT),
+    onProblem: optional(FUNCTION),
+    isContextOverflow: optional(FUNCTION),
+  },
+  meaning: (field) =>
+    isMembershipField(field)
+      ? ` It belongs to the task: pass { task: { ...task.context, ${field === "agentName" || field === "parentAgentName" ? field : "agentName"} } }.`
+      : undefined,
+};
+const SUBAGENTS: CheckedObject = {
+  of: OPTIONS.of,
+  what: "subagents",
+  fields: { modulePath: optional(FILLED_TEXT) },
+};
+
+/** What is wrong is said before a session starts that would go on without what was meant. */
+function assertOptions(options: TokenBudgetOptions): void {
+  assertObject(options, OPTIONS);
+  if (options.subagents !== undefined) assertObject(options.subagents, SUBAGENTS);
+  if (!Object.hasOwn(options, "task") || options.task !== undefined) return;
+  throw new TokenBudgetError(
+    "invalid_argument",
+    `${OPTIONS.of}: task is undefined; it must be { ...task.context, parentAgentName?, agentName? }. Leave it out for a session with a root task of its own.`,
+  );
+}
+
+/**
+ * Makes the extension. Each factory call serves one session at a time and shares no state with any other.
+ *
+ * @throws TokenBudgetError `invalid_argument`, `unknown_field`, `missing_field`: an option, or a field of `task`, that there
+ * is not or that has a wrong value; `invalid_address`: `parentAgentName` or `agentName`; `newer_format`: `task.version`.
+ */
 export function createTokenBudgetExtension(options: TokenBudgetOptions = {}): TokenBudgetExtension {
+  assertOptions(options);
   const env = options.env ?? process.env;
   const given = options.task === undefined ? undefined : parseMembership(options.task);
   return (pi) => {
@@ -62,7 +101,7 @@ export function createTokenBudgetExtension(options: TokenBudgetOptions = {}): To
     if (claim.type === "standing_down") return standDown(api, claim, options);
     try {
       const modulePath = options.subagents?.modulePath;
-      const host = new Host(api, quietTickMs(env), options.isContextOverflow);
+      const host = new Host(api, quietTickMs(env), options.isContextOverflow as IsOverflow | undefined);
       const childExtension = (task: TaskMembership) => createTokenBudgetExtension({ ...options, task });
       const surroundings = { adapter: undefined, asked: undefined, copies: () => claim.others() };
       wire(host, claim, { env, joining, modulePath, surroundings, runningOn: callingHost(), childExtension }, options);

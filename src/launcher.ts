@@ -5,6 +5,7 @@ import type { RouteQuestion } from "./dispatch/parent.ts";
 import type { TaskSettings } from "./dispatch/settings.ts";
 import type { TokenBudgetError } from "./errors.ts";
 import type { HostApi } from "./host/api.ts";
+import { assertArgument, assertObject, FILLED_TEXT, fieldOf, optional } from "./options.ts";
 import type { Category } from "./task/category.ts";
 import type { TaskContext } from "./task/context.ts";
 
@@ -72,6 +73,16 @@ export function announceTask(events: HostApi["events"], task: () => TokenBudgetT
   });
 }
 
+/** Newer hosts close the interface of a session that has ended: then it throws, and is one all the same. */
+const PI = fieldOf("Pi's extension interface, or an object with its events", (value) => {
+  if (!isRecord(value)) return false;
+  try {
+    return isRecord(value.events) && typeof value.events.emit === "function";
+  } catch {
+    return true;
+  }
+});
+
 export interface FindTaskOptions {
   /** Which session, where several share one event bus; left out, the one that was loaded first. */
   readonly sessionId?: string;
@@ -80,11 +91,20 @@ export interface FindTaskOptions {
 /**
  * The task of a session, by its extension interface. Undefined before the session has started, after it has ended, and
  * where pi-token-budget is not loaded or switched off.
+ *
+ * @throws TokenBudgetError `invalid_argument`, `unknown_field`: what is no interface of Pi, or an option that there is not.
  */
 export function getTokenBudgetTask(
   pi: { readonly events: HostApi["events"] },
-  { sessionId }: FindTaskOptions = {},
+  options: FindTaskOptions = {},
 ): TokenBudgetTask | undefined {
+  assertArgument("getTokenBudgetTask", "pi", pi, PI);
+  assertObject(options, {
+    of: "getTokenBudgetTask",
+    what: "the options",
+    fields: { sessionId: optional(FILLED_TEXT) },
+  });
+  const { sessionId } = options;
   let task: TokenBudgetTask | undefined;
   const answer = (given: TokenBudgetTask) => {
     task ??= given;

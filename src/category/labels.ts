@@ -34,10 +34,12 @@ function isModelName(value: unknown): value is string {
 }
 
 function readLabel(key: string, where: string, problems: string[]): string | undefined {
-  try {
-    const label = parseCategory(key, "the name");
-    if (label !== null && label !== ORDINARY) return label;
+  if (key.trim().toLowerCase() === ORDINARY) {
     problems.push(`${where}.${ORDINARY} is passed over: that name stands for ordinary content, whose model is free.`);
+    return undefined;
+  }
+  try {
+    return parseCategory(key, "the name") ?? undefined;
   } catch (error) {
     problems.push(`${where}[${shownValue(key)}] is passed over: ${messageOf(error)}`);
   }

@@ -1,5 +1,6 @@
 // The one door to models: which model content may be sent to. Pure. It never leaves a category to get an answer.
 import { CategoryModelError, TokenBudgetError } from "../errors.ts";
+import { ANYTHING, assertObject, type CheckedObject, FUNCTION, fieldOf, LIST, OBJECT, optional } from "../options.ts";
 import { type Category, parseCategory } from "../task/category.ts";
 import { type CategoryModels, labelledModels, type ModelName, modelName } from "./labels.ts";
 
@@ -27,8 +28,33 @@ export function mayReceive(categories: CategoryModels, category: Category, model
   return category === null || labelledModels(categories, category).includes(modelName(model));
 }
 
-export function createRouter<M extends ModelName>({ categories, palette, lastResort }: RouterParts<M>): Route<M> {
+const PARTS: CheckedObject = {
+  of: "createRouter",
+  what: "the parts",
+  fields: {
+    categories: fieldOf("a Map of labels and their models", (value) => value instanceof Map),
+    palette: FUNCTION,
+    lastResort: FUNCTION,
+  },
+};
+const REQUEST: CheckedObject = {
+  of: "route",
+  what: "the request",
+  fields: { contentCategory: optional(ANYTHING), pinned: optional(OBJECT), candidates: optional(LIST) },
+};
+
+/**
+ * A door to models: it answers one of the models it was given, as that was given. `task.route` asks by names instead,
+ * since it is asked over the event bus, where no model of another host is an object of one's own.
+ *
+ * @throws TokenBudgetError `invalid_argument`, `unknown_field`, `missing_field`. The door itself throws the same, and
+ * `category_model` or `not_found` when no model is left.
+ */
+export function createRouter<M extends ModelName>(parts: RouterParts<M>): Route<M> {
+  assertObject(parts, PARTS);
+  const { categories, palette, lastResort } = parts;
   return (request) => {
+    assertObject(request, REQUEST);
     const category = declaredCategory(request);
     const preferred = [request.pinned, ...(request.candidates ?? [])].filter((model) => model !== undefined);
     const chosen =

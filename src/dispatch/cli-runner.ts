@@ -184,7 +184,7 @@ function runChild(
       finish(problemOf(output, code, by));
     };
     signal.addEventListener("abort", terminate, { once: true });
-    child.on("error", (error) => finish(`the runner could not be started: ${messageOf(error)}`));
+    child.on("error", (error) => finish(startProblem(program, error)));
     child.stdout.on("data", (piece: Buffer) => output.take(piece));
     child.stderr.on("data", (piece: Buffer) => output.takeError(piece));
     child.on("close", ended);
@@ -195,6 +195,12 @@ function runChild(
     child.stdin.on("error", () => undefined);
     child.stdin.end(prompt);
   });
+}
+
+function startProblem(program: string, error: NodeJS.ErrnoException): string {
+  const problem = `the runner could not be started: ${messageOf(error)}`;
+  if (error.code !== "ENOENT") return problem;
+  return `${problem}. There is no program ${JSON.stringify(program)} on the PATH: name Pi's own in the setting taskRunnerCommand (such as ["node", "<Pi>/dist/cli.js"]), or use the runner session`;
 }
 
 function problemOf(

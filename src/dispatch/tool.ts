@@ -3,6 +3,7 @@
 import { Type } from "@sinclair/typebox";
 import { dispatchHint } from "../category/hint.ts";
 import { TokenBudgetError } from "../errors.ts";
+import { assertArgument, fieldOf, OBJECT } from "../options.ts";
 import { headOf } from "../storage/text.ts";
 import { assertFlow } from "../task/category.ts";
 import type { TaskDispatcher } from "./dispatcher.ts";
@@ -56,8 +57,13 @@ interface ToolParams {
   readonly attachments?: readonly string[] | null;
 }
 
+const DISPATCHER = fieldOf("what createTaskDispatcher answers", (value) => {
+  return OBJECT.fits(value) && typeof (value as { dispatch?: unknown }).dispatch === "function";
+});
+
 /** A tool definition for `pi.registerTool` or a session's `customTools`. */
 export function defineTaskTool(dispatcher: TaskDispatcher): TaskTool {
+  assertArgument("defineTaskTool", "dispatcher", dispatcher, DISPATCHER);
   return {
     name: TASK_TOOL_NAME,
     label: "Dispatch a task",

@@ -6,6 +6,12 @@ import type { LogMessage } from "./entries.ts";
 /** `contextWindow` is the model's, in tokens. */
 export type IsOverflow = (message: LogMessage, contextWindow: number | undefined) => boolean;
 
+/**
+ * As other programs give it: Pi's own `isContextOverflow` of either host, or any function of a message. What a message is
+ * to it is its own affair, so that it fits without a cast.
+ */
+export type OverflowJudge = (message: never, contextWindow?: number) => boolean;
+
 const REFUSALS: readonly RegExp[] = [
   /\b(prompt|input|request|conversation)\b.{0,40}\btoo (long|large)\b/i,
   /request_too_large|context[_ ]length[_ ]exceeded|context_window_exceeded/i,

@@ -39,6 +39,7 @@ export function isBelow(address: string, ancestor: string): boolean {
 export function agentName(address: string): string {
   const [path = "", ...remark] = address.split(" ");
   if (!isAddress(path)) return address;
+  if (path === APART_ADDRESS) return [path.slice(1), ...remark].join(" ");
   const name = path === ROOT_ADDRESS ? MAIN_AGENT : path.slice(ROOT_ADDRESS.length + 1);
   return [name, ...remark].join(" ");
 }
@@ -74,6 +75,12 @@ export function parentAddress(parentAgentName: string | undefined): string {
 export function childAddress(parent: string, agentName: string): string {
   const address = absolute(parent, agentName);
   if (isAddress(address) && isBelow(address, parent)) return address;
+  if (address.length > ADDRESS_MAX_CHARS) {
+    throw new TokenBudgetError(
+      "invalid_address",
+      `agentName is ${shownValue(agentName)}: its address would have ${address.length} characters, and at most ${ADDRESS_MAX_CHARS} are possible. Give a shorter name.`,
+    );
+  }
   const problem = isAddress(address) ? `it is not below its parent ${parent}` : NAMES_RULE;
   throw new TokenBudgetError(
     "invalid_address",

@@ -4,12 +4,19 @@ import { shownValue, TokenBudgetError } from "../errors.ts";
 
 export type Category = string | null;
 
+/** What a person types for ordinary content. */
+const NO_CATEGORY = "none";
+
 const LABEL = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
 /** A category from outside: trimmed and lower-cased; null is ordinary content, and the empty string is nothing. */
 export function parseCategory(value: unknown, field = "category"): Category {
   if (value === null) return null;
   const label = typeof value === "string" ? value.trim().toLowerCase() : "";
+  if (label === NO_CATEGORY) {
+    const rule = `${NO_CATEGORY} stands for ordinary content where a person types it, so no category is called so. Give null.`;
+    throw new TokenBudgetError("invalid_argument", `${field} is ${shownValue(value)}; ${rule}`);
+  }
   if (LABEL.test(label)) return label;
   throw new TokenBudgetError(
     "invalid_argument",

@@ -53,6 +53,10 @@ type Field = (typeof FIELDS)[number];
 const HOW_TO =
   "Pass { ...task.context, parentAgentName, agentName?, category?, required? } with the context of the parent's task";
 
+export function isMembershipField(field: string): boolean {
+  return (FIELDS as readonly string[]).includes(field);
+}
+
 /** Whether a text can be the id of a session or a run. */
 export function isId(value: unknown): value is string {
   return (

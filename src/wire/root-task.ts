@@ -2,6 +2,7 @@
 import { type CategoryModels, modelName } from "../category/labels.ts";
 import { createRouter } from "../category/router.ts";
 import type { RouteQuestion } from "../dispatch/parent.ts";
+import { shownValue, TokenBudgetError } from "../errors.ts";
 import type { HostContext } from "../host/api.ts";
 import type { Host } from "../host/host.ts";
 import { realModels } from "../host/models.ts";
@@ -90,6 +91,9 @@ export async function childExtension(parts: SessionParts): Promise<string> {
   return writeTaskEntry(task);
 }
 
+/** Models named in an error. */
+const SHOWN_MODELS_MAX = 10;
+
 /** The one door to models, asked and answered by names. */
 function routed(
   { contentCategory, pinned, candidates = [] }: RouteQuestion,
@@ -99,6 +103,15 @@ function routed(
   const palette = realModels(ctx);
   const named = (name: string | undefined) => palette.find((model) => modelName(model) === name);
   const route = createRouter({ categories, palette: () => palette, lastResort: () => ctx.model });
+  if (pinned !== undefined && named(pinned) === undefined) {
+    const names = palette.map(modelName);
+    const more = names.length > SHOWN_MODELS_MAX ? `, and ${names.length - SHOWN_MODELS_MAX} more` : "";
+    const listed = names.length === 0 ? "none" : `${names.slice(0, SHOWN_MODELS_MAX).join(", ")}${more}`;
+    throw new TokenBudgetError(
+      "not_found",
+      `model is ${shownValue(pinned)}, which is not one of the host's models with credentials: ${listed}. Name one of these, or leave model out to have one chosen.`,
+    );
+  }
   const known = candidates.map(named).filter((model) => model !== undefined);
   return modelName(route({ contentCategory, pinned: named(pinned), candidates: known }));
 }
