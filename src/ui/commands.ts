@@ -21,6 +21,7 @@ export const COMMANDS = {
     forms: [
       { argument: "", does: "shows the window, its budget, the thresholds and where each comes from" },
       { argument: "new", does: "saves a checkpoint and opens the next window, in a session of any size" },
+      { argument: "new [instructions]", does: "says in the request what the checkpoint has to keep" },
     ],
   },
   notes: {

@@ -57,13 +57,26 @@ export function wireCompactions(host: Host, session: CurrentSession): void {
 
 const WALK_LATER_NOTICE =
   "pi-token-budget: the next window is being opened. The tree can be walked when that is done; Escape ends it sooner.";
-const SHORT_SESSION_NOTICE = "pi-token-budget: /context new opens a fresh window in a session of any size.";
+const SHORT_SESSION_NOTICE =
+  "pi-token-budget: /context new opens a fresh window in a session of any size, and takes the same instructions: /context new [instructions].";
 
-export async function openWindow(host: Host, parts: SessionParts, ctx: HostContext): Promise<string> {
+/** `/context new`: like `/compact`, it lets a run that it interrupts go on in the new window. */
+export async function openWindow(
+  host: Host,
+  parts: SessionParts,
+  ctx: HostContext,
+  instructions: string | undefined,
+): Promise<string> {
   const never = new AbortController().signal;
-  switch (await parts.windows.openByHand(undefined, never, controlTurn(host, ctx))) {
-    case "opened":
-      return `Window ${parts.windows.branch.current.id} is open; the next message starts in it.`;
+  const isInRun = !ctx.isIdle();
+  switch (await parts.windows.openByHand(instructions, never, controlTurn(host, ctx))) {
+    case "opened": {
+      const { id } = parts.windows.branch.current;
+      if (!isInRun) return `Window ${id} is open; the next message starts in it.`;
+      if (parts.coordination.owner !== undefined) return `Window ${id} is open; another extension goes on in it.`;
+      host.whenIdle(ctx, () => parts.windows.continueRun());
+      return `Window ${id} is open; the work goes on in it.`;
+    }
     case "nothing_to_leave":
       return "This window holds nothing yet, so there is nothing to leave behind.";
     case "under_way":

@@ -182,7 +182,9 @@ export function wireCommands(host: Host, session: CurrentSession, { drop, redraw
   command("context", {
     answer: (argument, ctx) => {
       if (argument === "") return contextOf(session.of(ctx));
-      return argument === "new" ? openWindow(host, session.of(ctx), ctx) : undefined;
+      const [, instructions] = /^new(?:\s+(.+))?$/s.exec(argument) ?? [];
+      const isNew = argument === "new" || instructions !== undefined;
+      return isNew ? openWindow(host, session.of(ctx), ctx, instructions) : undefined;
     },
   });
   command("notes", {
