@@ -1,6 +1,6 @@
 // From the branch to facts: what each new item of the log means for windows, in order. Pure.
 import { blocksOf, isToolCallBlock, type LogMessage, type ToolCallBlock } from "../host/entries.ts";
-import type { BranchIndex, Row } from "../log/branch.ts";
+import type { BranchIndex, PlacedMark, Row } from "../log/branch.ts";
 import { type ControlKind, controlOf, isNoteWriteTool, type Opener, type OpenerCause } from "../log/marks.ts";
 
 /** What one step of the log means for windows. */
@@ -143,6 +143,10 @@ export interface FactCursor {
 
 export const CURSOR_AT_START: FactCursor = { rows: 0, windows: 1, requestMarks: 0 };
 
+function wasCancelled(marks: readonly PlacedMark[], requestId: string): boolean {
+  return marks.some(({ mark }) => mark.type === "cancelled" && mark.requestId === requestId);
+}
+
 /** The facts a branch has gained since the cursor, in order, and the cursor behind them. */
 export function factsSince(
   branch: BranchIndex,
@@ -165,12 +169,16 @@ export function factsSince(
       next = branch.requestMarks[++requestMarks];
     }
   };
+  // A message that was queued when its request was cancelled comes after the mark, and asks for nothing.
+  const isTakenBack = (fact: LogFact, marks: number) =>
+    fact.type === "control_arrived" && wasCancelled(branch.requestMarks.slice(0, marks), fact.requestId);
   for (let i = cursor.rows; i < branch.rows.length; i++) {
     marksUpTo(i);
     const row = branch.rows[i] as Row;
     openUpTo(row.window);
     // A late result of the batch that closed the previous window says nothing of this one.
-    if (row.window === windows) facts.push(...factsOfRow(branch.rows, i, isOwnNote));
+    if (row.window === windows)
+      facts.push(...factsOfRow(branch.rows, i, isOwnNote).filter((fact) => !isTakenBack(fact, requestMarks)));
   }
   openUpTo(branch.windows.length);
   marksUpTo(branch.rows.length);

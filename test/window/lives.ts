@@ -43,6 +43,7 @@ export const MOVES = [
   "manual_refused",
   "manual_failed_later",
   "manual_stubborn",
+  "manual_cancelled_early",
   "foreign_compaction",
   "restart",
 ] as const;
@@ -79,13 +80,20 @@ export class Life {
   mostRequests = 0;
   /** Control messages that reached the branch, as `window kind`. */
   readonly delivered: string[] = [];
+  /** Checkpoints asked for by hand and cancelled before their message was on the branch. */
+  readonly cancelledEarly = new Set<string>();
   /** Tools that ran under a fence and were no own note write. */
   ranUnderFence = 0;
   /** Windows that overflows have opened since the user last spoke or another window opened; and the most there ever were. */
   overflows = 0;
   mostOverflows = 0;
   #cursor: FactCursor = CURSOR_AT_START;
-  #queue: { kind: "reminder" | "fallback"; windowId: string; requestId: string; hard: number | undefined }[] = [];
+  #queue: {
+    kind: "reminder" | "fallback" | "manual_checkpoint";
+    windowId: string;
+    requestId: string;
+    hard: number | undefined;
+  }[] = [];
   #n = 0;
   #canWrite = true;
   /** A batch whose write of an own note was blocked has ended. */
@@ -176,6 +184,8 @@ export class Life {
         return this.#manual(move);
       case "manual_stubborn":
         return this.#manualStubborn();
+      case "manual_cancelled_early":
+        return this.#cancelledEarly();
       case "foreign_compaction":
         this.log.compaction(`summary ${++this.#n}`);
         break;
@@ -198,7 +208,7 @@ export class Life {
         requestId,
         ...(hard === undefined ? {} : { hardTriggerTokens: hard }),
       });
-      const isCurrent = windowId === this.branch.current.id;
+      const isCurrent = windowId === this.branch.current.id && kind !== "manual_checkpoint";
       const repeats = this.delivered.includes(`${windowId} ${kind}`);
       if (isCurrent && !repeats) this.delivered.push(`${windowId} ${kind}`);
       this.refresh();
@@ -382,6 +392,17 @@ export class Life {
     this.tell({ type: "manual_ended" });
     this.log.custom(CANCELLED_ENTRY, { requestId });
     this.refresh();
+  }
+
+  /** Escape while the message of a checkpoint asked for by hand is still queued: it arrives after its cancel mark. */
+  #cancelledEarly(): void {
+    const requestId = `h${++this.#n}`;
+    if (this.tell({ type: "checkpoint_asked", requestId })?.type !== "run_checkpoint") return;
+    const windowId = this.branch.current.id;
+    this.#queue.push({ kind: "manual_checkpoint", windowId, requestId, hard: undefined });
+    this.log.custom(CANCELLED_ENTRY, { requestId });
+    this.cancelledEarly.add(requestId);
+    this.tell({ type: "manual_ended" });
   }
 
   #manual(move: "manual_saved" | "manual_refused" | "manual_failed_later"): void {

@@ -136,6 +136,8 @@ describe(`over ${RUNS} random sessions`, () => {
         for (const move of moves) {
           life.play(move);
           expect(durable(life.state)).toEqual(durable(replay(indexOf(life.log))));
+          // What was taken back before it arrived asks for nothing.
+          expect(life.cancelledEarly).not.toContain(fenceOf(life.state)?.requestId);
           // At most one fence, and a claim only under one.
           if (life.state.live.claim !== undefined && move.endsWith("turn")) {
             expect(fenceOf(life.state) ?? life.state.live.manual).toBeDefined();
