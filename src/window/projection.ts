@@ -260,19 +260,35 @@ function keyOf(message: LogMessage): string {
   return `${message.role}|${message.timestamp ?? ""}|${message.toolCallId ?? message.customType ?? ""}`;
 }
 
-/** Decides which of our own messages a request still shows. */
+/** Decides which of our own messages a request still shows, and what goes with those that it does not. */
 class ControlFilter {
   readonly #windowId: string;
   readonly #cancelled: ReadonlySet<string>;
   readonly #shown = new Set<string>();
+  #answersNothing = false;
 
   constructor(windowId: string, cancelled: ReadonlySet<string>) {
     this.#windowId = windowId;
     this.#cancelled = cancelled;
   }
 
+  /**
+   * A turn asked for by a message that was taken back goes with it where it would stand directly behind another answer.
+   * `behind` is the role of the newest message that is shown.
+   */
+  shows(message: LogMessage, behind: string | undefined): boolean {
+    if (message.role === "assistant" || message.role === "toolResult") return !this.#answersNothing;
+    this.#answersNothing = behind === "assistant" && this.#isTakenBack(message);
+    return this.#showsRequest(message);
+  }
+
+  #isTakenBack(message: LogMessage): boolean {
+    const control = controlOf(message);
+    return control?.kind === "manual_checkpoint" && this.#cancelled.has(control.requestId);
+  }
+
   /** Not of another window, not taken back, and not the second reminder or fallback of its window. */
-  shows(message: LogMessage): boolean {
+  #showsRequest(message: LogMessage): boolean {
     if (message.role !== "custom" || !isOwnCustomType(message.customType)) return true;
     const control = controlOf(message);
     if (control?.windowId !== this.#windowId || this.#cancelled.has(control.requestId)) return false;
@@ -300,7 +316,7 @@ export function projectRequest(input: RequestInput): RequestOutput {
     const message = input.messages[i] as LogMessage;
     if (i < leading) continue;
     const row = alignment.rowOf(message);
-    if (!controls.shows(message) || (row && row.window < oldestShown)) continue;
+    if (!controls.shows(message, messages.at(-1)?.role) || (row && row.window < oldestShown)) continue;
     const key = keyOf(message);
     const at = keys.length;
     followsEarlier &&= at < (earlier?.keys.length ?? 0) && earlier?.keys[at] === key;
