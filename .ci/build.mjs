@@ -1,5 +1,6 @@
-// Makes dist/: core.cjs (everything, with its libraries inlined), api.js (the launcher API for plain Node), acp.js (the
-// command) and types/.
+// Makes dist/: core.cjs (everything, with its libraries inlined); api.js and cjs/api.js (the launcher API for plain Node, by
+// import and by require, of the one core); bundled.js (the same as a module, for programs that a bundler makes); plan.js and
+// cjs/plan.js; acp.js (the command); and the types, in types/ and for CommonJS in cjs/.
 // It fails when the result would need anything at run time but Node itself, or when the types name a host package.
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
@@ -22,6 +23,8 @@ const { build, ts } = await builders();
 const ROOT = fileURLToPath(new URL("../", import.meta.url)).replace(/[/\\]$/, "");
 const DIST = join(ROOT, "dist");
 const API = join(ROOT, "api.ts");
+const PLAN = join(ROOT, "plan.ts");
+const CJS = join(DIST, "cjs");
 const ENTRY = 'export { default } from "./src/index.ts";\nexport * from "./api.ts";\n';
 const HOST_PACKAGES = ["@mariozechner/*", "@earendil-works/*"];
 const OWN_URL = "__ownUrl";
@@ -42,7 +45,7 @@ function fail(message) {
 
 /** Imports that stay imports must be Node's own modules. */
 function checkExternals(metafile) {
-  for (const [file, { imports }] of Object.entries(metafile.inputs)) {
+  for (const [file, { imports }] of Object.entries(metafile.outputs)) {
     for (const { path, external } of imports) {
       if (external && !isBuiltin(path)) fail(`${file} imports ${path} at run time`);
     }
@@ -79,12 +82,64 @@ async function buildCore() {
   writeFileSync(join(DIST, "LICENSES.txt"), licences(result.metafile));
 }
 
-/** Names each export of api.ts, so that plain Node can import them from a CommonJS bundle. */
+/** Names each export of api.ts, so that plain Node can import them from a CommonJS bundle, and require the same. */
 async function buildApi() {
   const result = await build({ ...common, entryPoints: [API], outfile: "api.js", format: "esm", write: false });
   const names = Object.values(result.metafile.outputs)[0].exports;
   const line = names.length > 0 ? `export const { ${names.join(", ")} } = core;\n` : "export {};\n";
   writeFileSync(join(DIST, "api.js"), `import core from "./core.cjs";\n\n${line}`);
+  const lines = names.map((name) => `exports.${name} = core.${name};\n`).join("");
+  writeFileSync(join(CJS, "api.js"), `"use strict";\nconst core = require("../core.cjs");\n\n${lines}`);
+}
+
+/** In libraries of CommonJS, `require` of Node's modules becomes an import: a module that was bundled has no `require`. */
+const importedBuiltins = {
+  name: "imported-builtins",
+  setup({ onLoad }) {
+    onLoad({ filter: /node_modules.*\.c?js$/ }, ({ path }) => ({
+      contents: readFileSync(path, "utf8").replace(
+        /\brequire\((["'])(?:node:)?([a-z_/]+)\1\)/g,
+        (whole, _quote, name) => (isBuiltin(name) ? builtinName(name) : whole),
+      ),
+      loader: "js",
+    }));
+  },
+};
+const BUILTINS = ["assert", "constants", "dns", "events", "fs", "path", "stream", "util", "worker_threads"];
+
+function builtinName(name) {
+  if (!BUILTINS.includes(name)) fail(`a library requires ${name}, which bundled.js does not import`);
+  return `__builtin_${name}`;
+}
+
+/** The API as one module, with no place of its own: what a bundler takes it into is not this package's folder. */
+async function buildBundled() {
+  const shim = join(DIST, "builtins.mjs");
+  const lines = BUILTINS.map(
+    (name) => `import ${builtinName(name)} from "node:${name}";\nexport { ${builtinName(name)} };\n`,
+  );
+  writeFileSync(shim, lines.join(""));
+  const result = await build({
+    ...common,
+    entryPoints: [API],
+    outfile: join(DIST, "bundled.js"),
+    format: "esm",
+    charset: "utf8",
+    // A library makes names of temporary files from its own.
+    define: { "import.meta.url": "undefined", __filename: '"pi-token-budget/bundled.js"' },
+    inject: [shim],
+    plugins: [importedBuiltins],
+  });
+  rmSync(shim);
+  checkExternals(result.metafile);
+  const text = readFileSync(join(DIST, "bundled.js"), "utf8");
+  const missing = /\b__require\d*\(["'][^)]*\)|\b__(?:filename|dirname)\b/.exec(text);
+  if (missing) fail(`bundled.js has ${missing[0]}, which a module has not`);
+}
+
+async function buildPlan() {
+  await build({ ...common, entryPoints: [PLAN], outfile: join(DIST, "plan.js"), format: "esm" });
+  await build({ ...common, entryPoints: [PLAN], outfile: join(CJS, "plan.js"), format: "cjs" });
 }
 
 /** The command pi-token-budget-acp, which needs nothing of the rest. */
@@ -118,21 +173,29 @@ function keepReachable(types) {
       visit(resolve(dirname(file), name.replace(/\.[jt]s$/, ".d.ts")));
     }
   };
-  visit(join(types, "api.d.ts"));
+  for (const entry of ["api.d.ts", "plan.d.ts"]) visit(join(types, entry));
   rmSync(types, { recursive: true });
-  for (const [file, source] of kept) {
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, source);
+  // Below cjs/ they are the types of CommonJS modules.
+  for (const folder of [types, CJS]) {
+    for (const [file, source] of kept) {
+      const target = join(folder, relative(types, file));
+      mkdirSync(dirname(target), { recursive: true });
+      writeFileSync(target, source);
+    }
   }
 }
 
 function buildTypes() {
   const { config, error } = ts.readConfigFile(join(ROOT, "tsconfig.json"), ts.sys.readFile);
   if (error) fail(ts.flattenDiagnosticMessageText(error.messageText, "\n"));
-  const { options } = ts.parseJsonConfigFileContent({ ...config, include: [], files: ["api.ts"] }, ts.sys, ROOT);
+  const { options } = ts.parseJsonConfigFileContent(
+    { ...config, include: [], files: ["api.ts", "plan.ts"] },
+    ts.sys,
+    ROOT,
+  );
   const types = join(DIST, "types");
   const emit = { noEmit: false, declaration: true, emitDeclarationOnly: true, rootDir: ROOT, outDir: types };
-  const program = ts.createProgram([API], { ...options, ...emit });
+  const program = ts.createProgram([API, PLAN], { ...options, ...emit });
   const diagnostics = [...ts.getPreEmitDiagnostics(program), ...program.emit().diagnostics];
   if (diagnostics.length > 0) {
     fail(
@@ -148,9 +211,12 @@ function buildTypes() {
 
 try {
   rmSync(DIST, { recursive: true, force: true });
-  mkdirSync(DIST);
+  mkdirSync(CJS, { recursive: true });
+  writeFileSync(join(CJS, "package.json"), '{ "type": "commonjs" }\n');
   await buildCore();
   await buildApi();
+  await buildBundled();
+  await buildPlan();
   await buildCommand();
   buildTypes();
   if (!existsSync(join(DIST, "types", "api.d.ts"))) fail("no types");

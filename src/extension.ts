@@ -9,7 +9,7 @@ import { callingHost } from "./host/sdk.ts";
 import { quietTickMs } from "./host/settled.ts";
 import { getTokenBudgetTask } from "./launcher.ts";
 import { assertObject, type CheckedObject, FILLED_TEXT, FUNCTION, OBJECT, optional } from "./options.ts";
-import { ownPackage } from "./subagents/packages.ts";
+import { neededPackage, ownPackage } from "./subagents/packages.ts";
 import { isMembershipField, parseMembership, type TaskMembership } from "./task/context.ts";
 import { Joining } from "./task/joining.ts";
 import { SessionTodos } from "./ui/todo.ts";
@@ -32,6 +32,8 @@ export interface TokenBudgetOptions {
     /** Where pi-subagents, or its module `required-child-extensions`, is; default: found from its tools. */
     readonly modulePath?: string;
   };
+  /** Absolute path of the folder of this package, from which children load it; for programs that bundle it. */
+  readonly packageDirectory?: string;
   /** Read instead of the environment of the process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /**
@@ -52,6 +54,7 @@ const OPTIONS: CheckedObject = {
   fields: {
     task: optional(OBJECT),
     subagents: optional(OBJECT),
+    packageDirectory: optional(FILLED_TEXT),
     env: optional(OBJECT),
     onProblem: optional(FUNCTION),
     isContextOverflow: optional(FUNCTION),
@@ -87,6 +90,8 @@ function assertOptions(options: TokenBudgetOptions): void {
 export function createTokenBudgetExtension(options: TokenBudgetOptions = {}): TokenBudgetExtension {
   assertOptions(options);
   const env = options.env ?? process.env;
+  const { packageDirectory } = options;
+  if (packageDirectory !== undefined) neededPackage(packageDirectory);
   const given = options.task === undefined ? undefined : parseMembership(options.task);
   return (pi) => {
     if (env.PI_TOKEN_BUDGET_DISABLED === "1") return;
@@ -104,7 +109,9 @@ export function createTokenBudgetExtension(options: TokenBudgetOptions = {}): To
       const host = new Host(api, quietTickMs(env), options.isContextOverflow as IsOverflow | undefined);
       const childExtension = (task: TaskMembership) => createTokenBudgetExtension({ ...options, task });
       const surroundings = { adapter: undefined, asked: undefined, copies: () => claim.others() };
-      wire(host, claim, { env, joining, modulePath, surroundings, runningOn: callingHost(), childExtension }, options);
+      const runningOn = callingHost();
+      const wiring = { env, joining, modulePath, surroundings, runningOn, childExtension, packageDirectory };
+      wire(host, claim, wiring, options);
     } catch (error) {
       // Some hosts keep the listeners of an extension that failed to load.
       claim.release();

@@ -3,7 +3,7 @@ import { messageOf } from "../errors.ts";
 import { ownPackage } from "../subagents/packages.ts";
 import { type BridgeCommand, type BridgeEnd, bridgeEnd, insistOnEnd, startBridge } from "./bridge.ts";
 import { HELP, parseOptions } from "./options.ts";
-import { openPlanSocket, type PlanSocket } from "./plan-socket.ts";
+import { openPlanSocket, type PlanSocket, sweepSockets } from "./plan-socket.ts";
 import { connectStreams, type Relay } from "./proxy.ts";
 import { ACP_SOCKET_VARIABLE, type PlanPush } from "./wire.ts";
 
@@ -13,6 +13,9 @@ const SIGNAL_EXIT_MS = 1_000;
 /** Longer than a bridge may take to end behind a signal. */
 const GIVE_UP_MS = 7_000;
 
+const UNHEARD =
+  "no plans so far: the first turn has ended and no extension has connected. Pi needs pi-token-budget (pi install npm:pi-token-budget) where the bridge starts it, without PI_TOKEN_BUDGET_DISABLED=1, and the bridge must hand its environment on.";
+
 /** Standard output belongs to the protocol. */
 function say(text: string): void {
   process.stderr.write(`pi-token-budget-acp: ${text}\n`);
@@ -21,6 +24,7 @@ function say(text: string): void {
 /** Without the socket there are no plans, and everything else goes on. */
 async function tryOpenSocket(onPush: (push: PlanPush) => void): Promise<PlanSocket | undefined> {
   try {
+    await sweepSockets();
     return await openPlanSocket({ onPush, onGarbage: say });
   } catch (error) {
     say(`no plans will be shown, the local socket cannot be opened: ${messageOf(error)}`);
@@ -59,8 +63,11 @@ async function runForClient(bridge: BridgeCommand): Promise<BridgeEnd> {
   const { stdin, stdout } = child;
   if (stdin && stdout) {
     const onOtherVersion = () => say("no plans will be shown: client and bridge speak another version of the protocol");
+    const onUnheard = () => {
+      if (socket) say(UNHEARD);
+    };
     const streams = { input: process.stdin, output: process.stdout };
-    relay = connectStreams({ stdin, stdout, child }, streams, onOtherVersion);
+    relay = connectStreams({ stdin, stdout, child }, streams, { onOtherVersion, onUnheard });
   }
   const end = await ended;
   await relay?.flushed();

@@ -1,7 +1,7 @@
 // The proxy's end of the plan socket: takes pushes from whoever may open it, and passes over what is no push.
-import { createServer, type Server, type Socket } from "node:net";
+import { connect, createServer, type Server, type Socket } from "node:net";
 import { messageOf, shownValue } from "../errors.ts";
-import { makeSocketFolder, type SocketFolder, socketBases } from "../storage/socket-folder.ts";
+import { leftSocketFolders, makeSocketFolder, type SocketFolder, socketBases } from "../storage/socket-folder.ts";
 import { LineReader } from "./lines.ts";
 import { type PlanPush, parsePush } from "./wire.ts";
 
@@ -35,6 +35,31 @@ export async function openPlanSocket(
     }
   }
   throw failure;
+}
+
+const PROBE_MAX_MS = 500;
+
+/** Whether nobody listens any more; undecided counts as no. */
+function isDead(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    const answer = (dead: boolean) => {
+      socket.destroy();
+      resolve(dead);
+    };
+    socket.setTimeout(PROBE_MAX_MS, () => answer(false));
+    socket.once("connect", () => answer(false));
+    socket.once("error", (error: NodeJS.ErrnoException) => {
+      answer(error.code === "ECONNREFUSED" || error.code === "ENOENT");
+    });
+  });
+}
+
+/** Removes the folders of commands that were killed; those of running ones stay. Never rejects. */
+export async function sweepSockets(bases: readonly string[] = socketBases()): Promise<void> {
+  for (const folder of leftSocketFolders(bases)) {
+    if (await isDead(folder.socketPath)) folder.remove();
+  }
 }
 
 async function openIn(folder: SocketFolder, events: PlanSocketEvents): Promise<PlanSocket> {

@@ -15,6 +15,7 @@ const PROTOCOL_VERSION = 1;
 const OPENING = ["session/new", "session/fork"];
 /** They name a session that the bridge then opens; the client has nothing of it yet. */
 const REOPENING = ["session/load", "session/resume"];
+const TURN = "session/prompt";
 const ENDING = ["session/close", "session/delete"];
 
 interface SessionPlan {
@@ -26,7 +27,9 @@ interface SessionPlan {
   readonly newest: string | undefined;
 }
 
-type Awaited = { readonly type: "version" | "opening" } | { readonly type: "reopening"; readonly sessionId: string };
+type Awaited =
+  | { readonly type: "version" | "opening" | "turn" }
+  | { readonly type: "reopening"; readonly sessionId: string };
 
 type Message = Readonly<Record<string, unknown>>;
 
@@ -41,6 +44,8 @@ export class Plans {
   readonly #sessions = new Map<string, SessionPlan>();
   readonly #awaited = new Map<string, Awaited>();
   #isOtherVersion = false;
+  #hasPushed = false;
+  #hasEndedTurn = false;
 
   /** Whether a line of the bridge can matter now. */
   get awaitsResponse(): boolean {
@@ -52,14 +57,20 @@ export class Plans {
     return this.#isOtherVersion;
   }
 
+  /** A turn has ended, and no extension has said anything so far. */
+  get isUnheard(): boolean {
+    return this.#hasEndedTurn && !this.#hasPushed;
+  }
+
   clientSent(message: Message | undefined): void {
     const { method, id, params } = message ?? {};
     if (typeof method !== "string") return;
     const sessionId = isRecord(params) && isId(params.sessionId) ? params.sessionId : undefined;
     if (method === "initialize") this.#await(id, { type: "version" });
     else if (OPENING.includes(method)) this.#await(id, { type: "opening" });
-    else if (sessionId === undefined) return;
-    else if (ENDING.includes(method)) this.#sessions.delete(sessionId);
+    else if (method === TURN) this.#awaitFirstTurn(id);
+    if (sessionId === undefined || method === "initialize" || OPENING.includes(method)) return;
+    if (ENDING.includes(method)) this.#sessions.delete(sessionId);
     else if (REOPENING.includes(method)) {
       this.#await(id, { type: "reopening", sessionId });
       this.#set(sessionId, STRANGER);
@@ -71,10 +82,15 @@ export class Plans {
     const awaited = key === undefined ? undefined : this.#awaited.get(key);
     if (!message || key === undefined || !awaited) return;
     this.#awaited.delete(key);
-    if (isRecord(message.result)) this.#succeeded(awaited, message.result);
+    if (!isRecord(message.result)) return;
+    if (awaited.type === "turn") this.#hasEndedTurn = true;
+    else this.#succeeded(awaited, message.result);
   }
 
   pushed({ sessionId, entries }: PlanPush): void {
+    this.#hasPushed = true;
+    // Nothing of a turn matters any more, so that its lines are not looked at.
+    for (const [key, { type }] of this.#awaited) if (type === "turn") this.#awaited.delete(key);
     this.#set(sessionId, { newest: planLine({ sessionId, entries }) });
   }
 
@@ -94,6 +110,10 @@ export class Plans {
     else if (awaited.type === "reopening") this.#set(awaited.sessionId, { isKnown: true });
     // A client begins a new session with an empty plan.
     else if (isId(sessionId)) this.#set(sessionId, { isKnown: true, shown: planLine({ sessionId, entries: [] }) });
+  }
+
+  #awaitFirstTurn(id: unknown): void {
+    if (!this.#hasPushed && !this.#hasEndedTurn) this.#await(id, { type: "turn" });
   }
 
   #isReopening(sessionId: string): boolean {

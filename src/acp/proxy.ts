@@ -22,7 +22,7 @@ export interface Relay {
 export function connectStreams(
   { stdin, stdout, child }: { stdin: Writable; stdout: Readable; child: ChildProcess },
   { input, output }: ClientStreams,
-  onOtherVersion: () => void,
+  { onOtherVersion, onUnheard }: { readonly onOtherVersion: () => void; readonly onUnheard: () => void },
 ): Relay {
   const plans = new Plans();
   const fromBridge = new LineReader();
@@ -36,6 +36,7 @@ export function connectStreams(
   readClient(input, stdin, plans, showDue);
 
   let toldOfVersion = false;
+  let toldOfSilence = false;
   stdout.on("data", (chunk: Buffer) => {
     const pieces = insertAfterLines(fromBridge, chunk, (text) => {
       if (plans.awaitsResponse) plans.bridgeSent(parseObject(text()));
@@ -44,6 +45,10 @@ export function connectStreams(
     if (plans.isOtherVersion && !toldOfVersion) {
       toldOfVersion = true;
       onOtherVersion();
+    }
+    if (plans.isUnheard && !toldOfSilence) {
+      toldOfSilence = true;
+      onUnheard();
     }
     if (clientIsGone) return;
     output.cork();

@@ -7,7 +7,7 @@ import { messageOf } from "../errors.ts";
 import { piCommand } from "../host/pi-command.ts";
 import { makePrivateDirectory, removeTree, writeNewText } from "../storage/blobs.ts";
 import { writeChildEntry } from "../subagents/child-entry.ts";
-import { ownPackage } from "../subagents/packages.ts";
+import { neededPackage } from "../subagents/packages.ts";
 import { taskLayout } from "../task/layout.ts";
 import { eventsOf } from "./run-log.ts";
 import type { Runner, RunRequest } from "./runner.ts";
@@ -40,6 +40,8 @@ export interface CliRunnerOptions {
   /** More arguments, such as `-e` and a path. */
   readonly args?: readonly string[] | undefined;
   readonly env?: Readonly<Record<string, string>> | undefined;
+  /** The folder of this package, where a bundle does not know it. */
+  readonly packageDirectory?: string | undefined;
   readonly terminateLimitMs?: number | undefined;
 }
 
@@ -58,8 +60,7 @@ export default function fixedPrompt(pi) {
 
 async function runCli(options: CliRunnerOptions, request: RunRequest): Promise<void> {
   request.signal.throwIfAborted();
-  const own = ownPackage();
-  if (own === undefined) throw new Error("this package has no place of its own, so a child process cannot load it");
+  const own = neededPackage(options.packageDirectory);
   const { work } = taskLayout(request.membership.storageRoot, request.membership);
   const folder = join(work, `${request.taskId}.child`);
   try {

@@ -25,6 +25,8 @@ export interface TaskDispatcherOptions {
   readonly extensions?: readonly unknown[];
   /** For child processes: more arguments, and variables over those of this process. */
   readonly cli?: { readonly args?: readonly string[]; readonly env?: Readonly<Record<string, string>> };
+  /** Absolute path of the folder of this package, from which child processes load it; for programs that bundle it. */
+  readonly packageDirectory?: string;
   /** Relative attachments are below it; default: the working directory of the process. */
   readonly baseDirectory?: string;
   readonly limits?: Partial<RunLimits>;
@@ -47,7 +49,7 @@ export function openDispatcher(parent: DispatchParent, options: DispatcherOption
       models: parent.models,
       extensions,
     }),
-    cliRunner({ command: () => settings().taskRunnerCommand, ...cli }),
+    cliRunner({ command: () => settings().taskRunnerCommand, packageDirectory: options.packageDirectory, ...cli }),
   ];
   const given = options.runners ?? [];
   // In the place of ours, so that `session` stays the default.

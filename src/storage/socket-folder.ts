@@ -1,5 +1,5 @@
 // A private place for a local socket: a new folder that only its owner can enter, on a path short enough for sockets.
-import { mkdtempSync, rmSync } from "node:fs";
+import { lstatSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -27,7 +27,10 @@ const PREFIX = "pi-token-budget-acp-";
 /** Fails when nothing can be made there. */
 export function makeSocketFolder(base: string): SocketFolder {
   // Made with mode 0700.
-  const folder = mkdtempSync(join(base, PREFIX));
+  return socketFolder(mkdtempSync(join(base, PREFIX)));
+}
+
+function socketFolder(folder: string): SocketFolder {
   return {
     socketPath: join(folder, SOCKET_NAME),
     remove: () => {
@@ -38,4 +41,34 @@ export function makeSocketFolder(base: string): SocketFolder {
       }
     },
   };
+}
+
+/** A folder is there for a moment before its socket listens. */
+const YOUNG_MS = 10_000;
+/** Looked at in one sweep. */
+const LEFT_MAX = 64;
+
+function isOwnAndOld(folder: string): boolean {
+  try {
+    const stats = lstatSync(folder);
+    const { uid, mtimeMs } = stats;
+    const isOwn = process.getuid === undefined || uid === process.getuid();
+    return isOwn && stats.isDirectory() && Date.now() - mtimeMs > YOUNG_MS;
+  } catch {
+    return false;
+  }
+}
+
+/** The person's own socket folders that are not quite new; whether one is still in use is for its socket to say. */
+export function leftSocketFolders(bases: readonly string[]): readonly SocketFolder[] {
+  return bases.flatMap((base) => {
+    try {
+      const names = readdirSync(base).filter((name) => name.startsWith(PREFIX));
+      const folders = names.map((name) => join(base, name)).filter(isOwnAndOld);
+      return folders.slice(0, LEFT_MAX).map(socketFolder);
+    } catch {
+      // Not to be listed: then nothing in it is removed.
+      return [];
+    }
+  });
 }

@@ -8,7 +8,7 @@ import { AtomicFiles } from "../storage/atomic-file.ts";
 import { type DiskCalls, ensurePrivateDirectory, NODE_DISK, storageFailure } from "../storage/disk.ts";
 import { readPlainFile } from "../storage/plain-file.ts";
 import type { SessionTask } from "../task/membership.ts";
-import { type OwnPackage, ownPackage } from "./packages.ts";
+import { neededPackage, type OwnPackage } from "./packages.ts";
 
 export const CHILD_ENTRY_FILE = "child-extension.ts";
 
@@ -103,14 +103,8 @@ export async function writeChildEntry(
 }
 
 /** The entry for the automatic children of a session's root task. */
-export function writeTaskEntry({ context, registry }: SessionTask): Promise<string> {
-  const own = ownPackage();
-  if (own === undefined) {
-    throw new TokenBudgetError(
-      "storage_failed",
-      "The folder of this package was not found, so children cannot load it.",
-    );
-  }
+export async function writeTaskEntry({ context, registry }: SessionTask, packageDirectory?: string): Promise<string> {
+  const own = neededPackage(packageDirectory);
   return writeChildEntry({ directory: registry.layout.directory }, own, { ...context });
 }
 

@@ -1,6 +1,7 @@
 // Packages on disk, as seen from a file inside them: this package's own place, and that of a tool's package.
-import { dirname, isAbsolute, join } from "node:path";
+import { dirname, isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { shownValue, TokenBudgetError } from "../errors.ts";
 import { NODE_DISK } from "../storage/disk.ts";
 
 export interface FoundPackage {
@@ -59,10 +60,32 @@ export interface OwnPackage {
 }
 
 /** This package; undefined when it was built into another program and has no place of its own. */
-export function ownPackage(from: string = import.meta.url): OwnPackage | undefined {
+export function ownPackage(from: string | undefined = import.meta.url): OwnPackage | undefined {
+  if (from === undefined) return undefined;
   const found = packageOf(dirname(fileURLToPath(from)));
   if (found?.name !== OWN_NAME) return undefined;
-  const { root, version } = found;
+  return placed(found);
+}
+
+function placed({ root, version }: FoundPackage): OwnPackage {
   const isCheckout = isFile(join(root, "src", "index.ts"));
   return { root, version, api: isCheckout ? join(root, "api.ts") : join(root, "dist", "api.js") };
+}
+
+/** This package where a program says it is, or where it runs from; children load it from there. */
+export function neededPackage(directory: string | undefined): OwnPackage {
+  if (directory === undefined) {
+    const own = ownPackage();
+    if (own) return own;
+    throw new TokenBudgetError(
+      "missing_field",
+      `packageDirectory is missing: children load ${OWN_NAME} from its own files, and this copy was bundled into another program. Give the absolute path of the folder of the installed ${OWN_NAME}, such as dirname(require.resolve("${OWN_NAME}/package.json")).`,
+    );
+  }
+  const found = packageOf(directory);
+  if (found?.name === OWN_NAME && found.root === resolve(directory)) return placed(found);
+  throw new TokenBudgetError(
+    "invalid_argument",
+    `packageDirectory is ${shownValue(directory)}; it must be the absolute path of the folder of ${OWN_NAME}, in which its package.json lies.`,
+  );
 }

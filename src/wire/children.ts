@@ -41,7 +41,11 @@ function tellOwn({ agent, task }: SessionParts, host: Host, ctx: HostContext): v
   if (lacks.length > 0) notify(ctx, lackingNotice({ agent, subagent, lacks }), "warning");
 }
 
-export function wireChildren(host: Host, session: CurrentSession, { env, modulePath, surroundings }: Wiring): void {
+export function wireChildren(
+  host: Host,
+  session: CurrentSession,
+  { env, modulePath, surroundings, packageDirectory }: Wiring,
+): void {
   let adapter: SubagentsAdapter | undefined;
   let launching: ReadonlySet<string> = new Set();
   let hasLaunched = false;
@@ -64,7 +68,7 @@ export function wireChildren(host: Host, session: CurrentSession, { env, moduleP
       return undefined;
     }
     adapter = new SubagentsAdapter();
-    const writeEntry = () => childExtension(parts);
+    const writeEntry = () => childExtension(parts, packageDirectory);
     surroundings.asked = adapter.start({ tools, modulePath, env, sessionId, writeEntry }).then((result) => {
       surroundings.adapter = result;
       if (result.type === "unavailable") notify(ctx, result.diagnostic, "warning");

@@ -16,6 +16,8 @@ export interface Wiring {
   readonly joining: Joining;
   /** Of pi-subagents. */
   readonly modulePath: string | undefined;
+  /** The folder of this package, where a program that bundles it says so. */
+  readonly packageDirectory: string | undefined;
   /** The host, where it can be told. */
   readonly runningOn: HostPackage | undefined;
   /** The extension that joins a child session to its root task. */

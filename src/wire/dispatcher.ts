@@ -20,6 +20,7 @@ import {
   TEXTS,
   YES_NO,
 } from "../options.ts";
+import type { TaskMembership } from "../task/context.ts";
 
 const PARENT: CheckedObject = {
   of: "createTaskDispatcher",
@@ -50,6 +51,7 @@ const OPTIONS: CheckedObject = {
     sdk: optional(ANYTHING),
     extensions: optional(LIST),
     cli: optional(OBJECT),
+    packageDirectory: optional(FILLED_TEXT),
     baseDirectory: optional(FILLED_TEXT),
     limits: optional(OBJECT),
     report: optional(FUNCTION),
@@ -104,5 +106,8 @@ function moreOf(parent: unknown): Fields {
 export function createTaskDispatcher(parentTask: DispatchParent, options: TaskDispatcherOptions = {}): TaskDispatcher {
   assertParent(parentTask);
   assertOptions(options);
-  return openDispatcher(parentTask, { ...options, childExtension: (task) => createTokenBudgetExtension({ task }) });
+  const { packageDirectory } = options;
+  const common = packageDirectory === undefined ? {} : { packageDirectory };
+  const childExtension = (task: TaskMembership) => createTokenBudgetExtension({ ...common, task });
+  return openDispatcher(parentTask, { ...options, childExtension });
 }

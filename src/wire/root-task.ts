@@ -82,13 +82,13 @@ async function raised({ task, access }: SessionParts): Promise<void> {
 }
 
 /** A task that children are told of is registered. */
-export async function childExtension(parts: SessionParts): Promise<string> {
+export async function childExtension(parts: SessionParts, packageDirectory?: string): Promise<string> {
   const { task } = parts;
   task.assertJoined("An extension for children");
   await task.join();
   // What cannot be written is met again by the child when it registers, and then it takes nothing for ordinary.
   await raised(parts).catch(() => undefined);
-  return writeTaskEntry(task);
+  return writeTaskEntry(task, packageDirectory);
 }
 
 /** Models named in an error. */
@@ -117,7 +117,10 @@ function routed(
 }
 
 /** A session's place in its root task, as other programs get it. */
-export function launcherTask(parts: SessionParts, { runningOn }: Pick<Wiring, "runningOn">): TokenBudgetTask {
+export function launcherTask(
+  parts: SessionParts,
+  { runningOn, packageDirectory }: Pick<Wiring, "runningOn" | "packageDirectory">,
+): TokenBudgetTask {
   const { task, access, sessionId, context, settings, categories } = parts;
   const given = Object.freeze({ ...task.context });
   return Object.freeze({
@@ -144,7 +147,7 @@ export function launcherTask(parts: SessionParts, { runningOn }: Pick<Wiring, "r
         running: agent.running,
       })),
     category: () => parts.category(),
-    childExtension: () => childExtension(parts),
+    childExtension: () => childExtension(parts, packageDirectory),
     model: () => {
       const { model } = context();
       return model && `${model.provider}/${model.id}`;

@@ -68,6 +68,8 @@ function journalOf(session: CurrentSession, ctx: HostContext, agent: string): Pr
 async function open(session: CurrentSession, ctx: HostContext, wiring: Wiring): Promise<TaskDispatcher> {
   const { openDispatcher } = await import("../dispatch/create.ts");
   const report = (problem: string) => notify(ctx, `pi-token-budget: ${problem}`, "warning");
-  const { childExtension } = wiring;
-  return openDispatcher(launcherTask(session.of(ctx), wiring), { childExtension, report, baseDirectory: ctx.cwd });
+  const { childExtension, packageDirectory } = wiring;
+  const options = { childExtension, report, baseDirectory: ctx.cwd };
+  const place = packageDirectory === undefined ? {} : { packageDirectory };
+  return openDispatcher(launcherTask(session.of(ctx), wiring), { ...options, ...place });
 }

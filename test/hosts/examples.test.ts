@@ -45,7 +45,7 @@ function isBuilt(): boolean {
   const types = join(PACKAGE_DIR, "dist/types/api.d.ts");
   if (!existsSync(types)) return false;
   const sources = readdirSync(join(PACKAGE_DIR, "src"), { recursive: true, encoding: "utf8" });
-  const made = [".ci/build.mjs", "api.ts", "package.json", ...sources.map((name) => join("src", name))];
+  const made = [".ci/build.mjs", "api.ts", "plan.ts", "package.json", ...sources.map((name) => join("src", name))];
   const builtMs = statSync(types).mtimeMs;
   return made.every((path) => statSync(join(PACKAGE_DIR, path)).mtimeMs < builtMs);
 }

@@ -18,7 +18,12 @@ export const LIBRARIES: Readonly<Record<WorkerRequest["form"], Library>> = {
 };
 
 /** File URL of a library; undefined when it is not installed. Node's own search, upwards from this package. */
-export function libraryUrl(form: WorkerRequest["form"], from: string = import.meta.url): string | undefined {
+export function libraryUrl(
+  form: WorkerRequest["form"],
+  from: string | undefined = import.meta.url,
+): string | undefined {
+  // A bundle has no place from which to look.
+  if (from === undefined) return undefined;
   const { name, file } = LIBRARIES[form];
   for (let folder = dirname(fileURLToPath(from)); ; folder = dirname(folder)) {
     const path = join(folder, "node_modules", ...name.split("/"), ...file.split("/"));
