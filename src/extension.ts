@@ -9,6 +9,7 @@ import { callingHost } from "./host/sdk.ts";
 import { quietTickMs } from "./host/settled.ts";
 import { getTokenBudgetTask } from "./launcher.ts";
 import { assertObject, type CheckedObject, FILLED_TEXT, FUNCTION, OBJECT, optional } from "./options.ts";
+import { isDisabled } from "./settings.ts";
 import { neededPackage, ownPackage } from "./subagents/packages.ts";
 import { isMembershipField, parseMembership, type TaskMembership } from "./task/context.ts";
 import { Joining } from "./task/joining.ts";
@@ -94,7 +95,7 @@ export function createTokenBudgetExtension(options: TokenBudgetOptions = {}): To
   if (packageDirectory !== undefined) neededPackage(packageDirectory);
   const given = options.task === undefined ? undefined : parseMembership(options.task);
   return (pi) => {
-    if (env.PI_TOKEN_BUDGET_DISABLED === "1") return;
+    if (isDisabled(env)) return;
     const api = pi as HostApi;
     const joining = new Joining(given);
     const claim = claimSession(api, {
@@ -171,7 +172,7 @@ function wireSession(host: Host, session: CurrentSession, claim: SessionOwner): 
     const parts = session.of(ctx, event);
     const { problems } = parts;
     parts.publish();
-    if (problems.length > 0) notify(ctx, `pi-token-budget settings: ${problems.join(" ")}`, "warning");
+    if (problems.length > 0) notify(ctx, `pi-token-budget settings: ${problems.join("\n")}`, "warning");
     await parts.begin();
     return undefined;
   });

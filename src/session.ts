@@ -16,7 +16,6 @@ import {
   identityOf,
   notify,
   parentSessionOf,
-  projectSettingsCount,
   systemPromptOf,
   waitForEntry,
 } from "./host/host.ts";
@@ -29,7 +28,7 @@ import { SWITCH_ENTRY, switchOf } from "./log/marks.ts";
 import { noteWarnings } from "./notes/limits.ts";
 import { fullPath, parseNotePath } from "./notes/paths.ts";
 import { NotesStore } from "./notes/store.ts";
-import { type LoadedSettings, loadSettings, type Settings } from "./settings.ts";
+import { type LoadedSettings, loadSettings, problemLines, type Settings } from "./settings.ts";
 import { oneLine, shorten } from "./storage/text.ts";
 import type { Work } from "./storage/work.ts";
 import { subagentIn } from "./subagents/child.ts";
@@ -66,7 +65,7 @@ export interface SessionParts {
   readonly categories: CategoryModels;
   readonly windows: WindowShell;
   readonly coordination: Coordination;
-  /** What was wrong with the settings, one line each. */
+  /** What was wrong with the settings: one line per fault, the place of each once. */
   readonly problems: readonly string[];
   /** The context of the newest event. */
   context(): HostContext;
@@ -209,7 +208,7 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
     report,
   });
   const { agent } = task;
-  const loaded = loadSettings(settingsFiles(agentDir, started.cwd, projectSettingsCount(started)), env);
+  const loaded = loadSettings(settingsFiles(agentDir, started), env);
   const settings = () => loaded.forModel(ctx.model && `${ctx.model.provider}/${ctx.model.id}`);
   const notes = new NotesStore({ root: task.notesRoot, agent, maxFileBytes: settings().notesMaxFileBytes });
   const entries = entriesOf(started);
@@ -308,7 +307,7 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
     categories: loaded.categories,
     windows,
     coordination,
-    problems: loaded.problems,
+    problems: problemLines(loaded.problems),
     context: () => ctx,
     attach: (newest) => {
       ctx = newest;

@@ -6,6 +6,7 @@ import { messageOf, shownValue } from "./errors.ts";
 import type { SettingsFile } from "./host/settings-files.ts";
 import { DEFAULT_RETRY, type RetrySettings } from "./host/settled.ts";
 import { DEFAULT_SETTINGS, type SettingName, Settings, TriggerFields } from "./settings-schema.ts";
+import { similarNames } from "./similar.ts";
 
 export { DEFAULT_SETTINGS, type SettingName, Settings, TriggerSettings } from "./settings-schema.ts";
 
@@ -24,8 +25,23 @@ export interface LoadedSettings {
   readonly keepRecentTokens: number;
   /** Which models are labelled with which category; the agent directory alone says it. */
   readonly categories: CategoryModels;
-  /** One line per thing that is wrong. */
-  readonly problems: readonly string[];
+  /** What is wrong, by where it stands. */
+  readonly problems: readonly SettingsProblems[];
+}
+
+export interface SettingsProblems {
+  /** A settings file, or the environment. */
+  readonly where: string;
+  /** One line each. */
+  readonly faults: readonly string[];
+}
+
+/** One line per fault, the place once. */
+export function problemLines(problems: readonly SettingsProblems[]): readonly string[] {
+  return problems.flatMap(({ where, faults }) => {
+    const [only] = faults;
+    return faults.length === 1 ? [`${where}: ${only}`] : [`${where}:`, ...faults.map((fault) => `  ${fault}`)];
+  });
 }
 
 type Values = Partial<Record<SettingName, unknown>>;
@@ -36,6 +52,9 @@ interface Layer {
   readonly values: Values;
   readonly models: ReadonlyMap<string, Values>;
 }
+
+/** Where they stand in a file. */
+const BLOCK = "tokenBudget";
 
 const TRIGGER_NAMES: ReadonlySet<string> = new Set(Object.keys(TriggerFields));
 
@@ -79,6 +98,19 @@ function defaultOf(name: SettingName): string {
   return JSON.stringify(DEFAULT_SETTINGS[name]);
 }
 
+/** Names as alike as this (0 to 1) are one with a slip of the finger. */
+const MISSPELT_LIKENESS = 0.6;
+/** What may stand beside flat settings. */
+const GROUPS = ["defaults", "models", "categories"] as const;
+
+function unknownName(name: string, where: string, triggersOnly: boolean): string {
+  const isSetting = Object.hasOwn(Settings.properties, name);
+  const known = triggersOnly ? [...TRIGGER_NAMES] : Object.keys(Settings.properties);
+  const problem = `${where}.${name} is no setting${isSetting ? " that differs by model" : ""}`;
+  const [meant] = similarNames(name, isSetting ? [] : [...known, ...GROUPS], 1, MISSPELT_LIKENESS);
+  return meant === undefined ? `${problem}; there are ${known.join(", ")}.` : `${problem}; did you mean ${meant}?`;
+}
+
 /** The valid ones of a group of settings; what is wrong goes to `problems`. */
 function checked(group: unknown, where: string, triggersOnly: boolean, problems: string[]): Values {
   if (group === undefined) return {};
@@ -90,10 +122,7 @@ function checked(group: unknown, where: string, triggersOnly: boolean, problems:
   for (const [name, value] of Object.entries(group)) {
     const schema = Object.hasOwn(Settings.properties, name) ? Settings.properties[name as SettingName] : undefined;
     if (!schema || (triggersOnly && !TRIGGER_NAMES.has(name))) {
-      const known = triggersOnly ? [...TRIGGER_NAMES] : Object.keys(Settings.properties);
-      problems.push(
-        `${where}.${name} is no setting${schema ? " that differs by model" : ""}; there are ${known.join(", ")}.`,
-      );
+      problems.push(unknownName(name, where, triggersOnly));
     } else if (!fits(schema, value)) {
       problems.push(
         `${where}.${name} is ${shownValue(value)}, not ${ruleOf(schema)}; ${defaultOf(name as SettingName)} is used.`,
@@ -108,30 +137,31 @@ function checked(group: unknown, where: string, triggersOnly: boolean, problems:
 /** Takes the categories out of a block. A cloned repository must not relabel models, so a project has none. */
 function withoutCategories(
   block: unknown,
-  { name, source }: SettingsFile,
+  source: SettingsFile["source"],
   problems: string[],
 ): { readonly categories?: CategoryModels; readonly rest: unknown } {
   if (!isRecord(block) || !("categories" in block)) return { rest: block };
   const { categories, ...rest } = block;
-  const where = `${name}: tokenBudget.categories`;
+  const where = `${BLOCK}.categories`;
   if (source === "agent") return { categories: readCategories(categories, where, problems), rest };
   problems.push(`${where} is passed over: only the agent directory's settings.json labels models.`);
   return { rest };
 }
 
-/** `{ defaults, models }` when either is there, else flat. */
+/** Flat settings, and with them or instead of them `{ defaults, models }`. What stands flat and in `defaults` is said. */
 function layerOf(block: unknown, where: string, problems: string[]): Omit<Layer, "origin"> {
-  if (!isRecord(block) || !("defaults" in block || "models" in block))
-    return { values: checked(block, where, false, problems), models: new Map() };
+  if (!isRecord(block)) return { values: checked(block, where, false, problems), models: new Map() };
   const { defaults, models, ...rest } = block;
-  for (const name of Object.keys(rest))
-    problems.push(`${where}.${name} stands beside defaults and models; put it into ${where}.defaults.`);
+  const flat = checked(rest, where, false, problems);
+  const grouped = checked(defaults, `${where}.defaults`, false, problems);
+  for (const name of Object.keys(grouped))
+    if (name in flat) problems.push(`${where}.${name} stands in ${where}.defaults too, and that one counts.`);
   const byModel = new Map<string, Values>();
   if (models !== undefined && !isRecord(models))
     problems.push(`${where}.models is ${shownValue(models)}, not an object; it is passed over.`);
   for (const [key, group] of Object.entries(isRecord(models) ? models : {}))
     byModel.set(key.toLowerCase(), checked(group, `${where}.models["${key}"]`, true, problems));
-  return { values: checked(defaults, `${where}.defaults`, false, problems), models: byModel };
+  return { values: { ...flat, ...grouped }, models: byModel };
 }
 
 /** Keys that a model matches, least exact first. */
@@ -142,8 +172,27 @@ function keysOfModel(model: string | undefined): readonly string[] {
   return ["*", provider, `${provider}/*`, name];
 }
 
-function fromEnvironment(env: Readonly<Record<string, string | undefined>>, problems: string[]): Values {
+const SAID_YES: ReadonlySet<string> = new Set(["1", "true", "yes", "on"]);
+const SAID_NO: ReadonlySet<string> = new Set(["", "0", "false", "no", "off"]);
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+function disabledWord(env: Environment): string {
+  return env.PI_TOKEN_BUDGET_DISABLED?.trim().toLowerCase() ?? "";
+}
+
+/** Whether a person has switched the whole package off. */
+export function isDisabled(env: Environment): boolean {
+  return SAID_YES.has(disabledWord(env));
+}
+
+function fromEnvironment(env: Environment, problems: string[]): Values {
   const values: Values = {};
+  const disabled = disabledWord(env);
+  if (!SAID_YES.has(disabled) && !SAID_NO.has(disabled))
+    problems.push(
+      `PI_TOKEN_BUDGET_DISABLED is ${shownValue(env.PI_TOKEN_BUDGET_DISABLED)}, so it switches nothing off: say 1, true, yes or on for that.`,
+    );
   const read = (variable: string, name: SettingName) => {
     const text = env[variable];
     if (text === undefined || text.trim() === "") return;
@@ -157,14 +206,21 @@ function fromEnvironment(env: Readonly<Record<string, string | undefined>>, prob
   return values;
 }
 
-function parsedFile(file: SettingsFile, problems: string[]): Record<string, unknown> {
-  if (file.text === undefined) return {};
+/** As the host reads it: an empty file says nothing, and comments are no JSON. */
+function parsedFile({ text }: SettingsFile, problems: string[]): Record<string, unknown> {
+  if (!text) return {};
+  if (text.startsWith("\uFEFF")) {
+    problems.push(
+      "begins with a byte order mark, with which this Pi reads nothing of it: save it as UTF-8 without one.",
+    );
+    return {};
+  }
   try {
-    const parsed: unknown = JSON.parse(file.text);
+    const parsed: unknown = JSON.parse(text);
     if (isRecord(parsed)) return parsed;
-    problems.push(`${file.name} holds ${shownValue(parsed)}, not an object; defaults are used.`);
+    problems.push(`holds ${shownValue(parsed)}, not an object; defaults are used.`);
   } catch (error) {
-    problems.push(`${file.name} is not JSON (${messageOf(error)}); defaults are used.`);
+    problems.push(`is not JSON (${messageOf(error)}), so Pi reads nothing of it either; defaults are used.`);
   }
   return {};
 }
@@ -207,11 +263,11 @@ function uselessPercent(values: Values, where: string): string[] {
 }
 
 /** Files in order of precedence, the stronger last. */
-export function loadSettings(
-  files: readonly SettingsFile[],
-  env: Readonly<Record<string, string | undefined>>,
-): LoadedSettings {
-  const problems: string[] = [];
+export function loadSettings(files: readonly SettingsFile[], env: Environment): LoadedSettings {
+  const problems: SettingsProblems[] = [];
+  const told = (where: string, faults: readonly string[]) => {
+    if (faults.length > 0) problems.push({ where, faults });
+  };
   let retry = DEFAULT_RETRY;
   let reserveTokens = DEFAULT_RESERVE_TOKENS;
   let reserveOrigin = "Pi's default";
@@ -220,36 +276,36 @@ export function loadSettings(
   let categories: CategoryModels = new Map();
   let agentCap: number = DEFAULT_SETTINGS.notesMaxFileBytes;
   for (const file of files) {
-    const parsed = parsedFile(file, problems);
+    const faults: string[] = [];
+    const parsed = parsedFile(file, faults);
     if (isRecord(parsed.retry)) retry = retryOf(parsed.retry, retry);
     const origin = `${file.source} settings`;
     const compaction = isRecord(parsed.compaction) ? parsed.compaction : {};
     if (tokensOr(compaction.reserveTokens, -1) >= 0) reserveOrigin = origin;
     reserveTokens = tokensOr(compaction.reserveTokens, reserveTokens);
     keepRecentTokens = tokensOr(compaction.keepRecentTokens, keepRecentTokens);
-    const block = withoutCategories(parsed.tokenBudget, file, problems);
+    const block = withoutCategories(parsed.tokenBudget, file.source, faults);
     categories = block.categories ?? categories;
-    const layer = layerOf(block.rest, `${file.name}: tokenBudget`, problems);
-    problems.push(...uselessHardTrigger(layer.values, `${file.name}: tokenBudget`));
-    problems.push(...uselessPercent(layer.values, `${file.name}: tokenBudget`));
+    const layer = layerOf(block.rest, BLOCK, faults);
+    faults.push(...uselessHardTrigger(layer.values, BLOCK));
+    faults.push(...uselessPercent(layer.values, BLOCK));
     const cap = layer.values.notesMaxFileBytes as number | undefined;
     if (file.source === "agent") agentCap = cap ?? agentCap;
     else if (cap !== undefined && cap > agentCap) {
-      problems.push(
-        `${file.name}: tokenBudget.notesMaxFileBytes is ${cap}; a project cannot raise it above ${agentCap}.`,
-      );
+      faults.push(`${BLOCK}.notesMaxFileBytes is ${cap}; a project cannot raise it above ${agentCap}.`);
       delete layer.values.notesMaxFileBytes;
     }
     for (const setting of file.source === "agent" ? [] : AGENT_ONLY) {
       if (layer.values[setting] === undefined) continue;
-      problems.push(
-        `${file.name}: tokenBudget.${setting} is passed over; only the agent directory's settings may have it.`,
-      );
+      faults.push(`${BLOCK}.${setting} is passed over; only the agent directory's settings may have it.`);
       delete layer.values[setting];
     }
     layers.push({ ...layer, origin });
+    told(file.name, faults);
   }
-  const environment = fromEnvironment(env, problems);
+  const unusable: string[] = [];
+  const environment = fromEnvironment(env, unusable);
+  told("the environment", unusable);
   return {
     retry,
     reserveTokens,

@@ -22,7 +22,12 @@ function lastSegment(path: string): string {
 }
 
 /** At most `limit` of the names or paths that look most like the wanted one, the likest first. */
-export function similarNames(wanted: string, names: readonly string[], limit: number): string[] {
+export function similarNames(
+  wanted: string,
+  names: readonly string[],
+  limit: number,
+  leastLikeness: number = LIKENESS_MIN,
+): string[] {
   const whole = bigrams(wanted);
   const last = bigrams(lastSegment(wanted));
   return names
@@ -30,7 +35,7 @@ export function similarNames(wanted: string, names: readonly string[], limit: nu
       name,
       score: Math.max(likeness(whole, bigrams(name)), likeness(last, bigrams(lastSegment(name)))),
     }))
-    .filter(({ score }) => score >= LIKENESS_MIN)
+    .filter(({ score }) => score >= leastLikeness)
     .sort((left, right) => right.score - left.score || (left.name < right.name ? -1 : 1))
     .slice(0, limit)
     .map(({ name }) => name);

@@ -1,7 +1,7 @@
 // Settings: precedence, per-model values, and one plain sentence for each thing that is wrong.
 import { describe, expect, it } from "vitest";
 import type { SettingsFile } from "../src/host/settings-files.ts";
-import { DEFAULT_SETTINGS, loadSettings } from "../src/settings.ts";
+import { DEFAULT_SETTINGS, isDisabled, type LoadedSettings, loadSettings, problemLines } from "../src/settings.ts";
 
 const file = (source: "agent" | "project", content: unknown): SettingsFile => ({
   source,
@@ -10,6 +10,8 @@ const file = (source: "agent" | "project", content: unknown): SettingsFile => ({
 });
 const agent = (tokenBudget: unknown) => file("agent", { tokenBudget });
 const project = (tokenBudget: unknown) => file("project", { tokenBudget });
+
+const told = ({ problems }: Pick<LoadedSettings, "problems">) => problemLines(problems).join("\n");
 
 describe("settings", () => {
   it("are the defaults without files", () => {
@@ -39,7 +41,7 @@ describe("settings", () => {
     expect(forModel("openai/x").hardRolloverUsedTokens).toBe(100_000);
     expect(problems).toEqual([]);
     const wrong = loadSettings([agent({ models: { "a/b": { maxToolOutputChars: 5 } } })], {});
-    expect(wrong.problems[0]).toContain('models["a/b"].maxToolOutputChars is no setting that differs by model');
+    expect(told(wrong)).toContain('models["a/b"].maxToolOutputChars is no setting that differs by model');
     expect(wrong.forModel("a/b").maxToolOutputChars).toBe(DEFAULT_SETTINGS.maxToolOutputChars);
   });
 
@@ -51,20 +53,19 @@ describe("settings", () => {
       [{ maxTokens: 5 }, "maxTokens is no setting; there are enabled,"],
       [[1], "tokenBudget is [1], not an object"],
       [{ defaults: 3 }, "tokenBudget.defaults is 3, not an object"],
-      [{ defaults: {}, enabled: false }, "tokenBudget.enabled stands beside defaults and models"],
       [{ models: [] }, "tokenBudget.models is [], not an object"],
     ];
     for (const [value, message] of cases) {
-      const { problems, forModel } = loadSettings([agent(value)], {});
-      expect(problems.join("\n")).toContain(message);
-      expect(forModel("a/b")).toEqual(DEFAULT_SETTINGS);
+      const loaded = loadSettings([agent(value)], {});
+      expect(told(loaded)).toContain(message);
+      expect(loaded.forModel("a/b")).toEqual(DEFAULT_SETTINGS);
     }
   });
 
   it("in a file that is not JSON are the defaults, with one problem", () => {
     const { problems, forModel } = loadSettings([file("agent", "{ oops"), project({ historyItemPreviewChars: 7 })], {});
     expect(problems).toHaveLength(1);
-    expect(problems[0]).toContain("agent/settings.json is not JSON");
+    expect(problemLines(problems)[0]).toContain("agent/settings.json: is not JSON");
     expect(forModel(undefined).historyItemPreviewChars).toBe(7);
   });
 
@@ -72,7 +73,7 @@ describe("settings", () => {
     const env = { PI_TOKEN_BUDGET_REMINDER_PERCENT: "0.5", PI_TOKEN_BUDGET_HARD_ROLLOVER_TOKENS: "many" };
     const { forModel, problems } = loadSettings([agent({ reminderRemainingPercent: 0.1 })], env);
     expect(forModel("a/b").reminderRemainingPercent).toBe(0.5);
-    expect(problems.join()).toContain('PI_TOKEN_BUDGET_HARD_ROLLOVER_TOKENS is "many"');
+    expect(problemLines(problems).join()).toContain('the environment: PI_TOKEN_BUDGET_HARD_ROLLOVER_TOKENS is "many"');
   });
 
   it("let a project lower the size of notes and not raise it", () => {
@@ -80,7 +81,7 @@ describe("settings", () => {
     expect(lowered.forModel(undefined).notesMaxFileBytes).toBe(400);
     const raised = loadSettings([agent({ notesMaxFileBytes: 500 }), project({ notesMaxFileBytes: 600 })], {});
     expect(raised.forModel(undefined).notesMaxFileBytes).toBe(500);
-    expect(raised.problems[0]).toContain("a project cannot raise it above 500");
+    expect(told(raised)).toContain("a project cannot raise it above 500");
   });
 
   it("take what is run, what may be spent and which models a category has from the agent directory only", () => {
@@ -93,11 +94,63 @@ describe("settings", () => {
     expect(cloned.forModel(undefined)).toMatchObject(own);
     expect(cloned.categories.size).toBe(0);
     for (const name of Object.keys(foreign))
-      expect(cloned.problems.filter((problem) => problem.includes(`tokenBudget.${name}`))).toHaveLength(1);
+      expect(problemLines(cloned.problems).filter((line) => line.includes(`tokenBudget.${name}`))).toHaveLength(1);
   });
 
   it("read Pi's own retry settings", () => {
     const { retry } = loadSettings([file("agent", { retry: { baseDelayMs: 5, maxRetries: "x" } })], {});
     expect(retry).toEqual({ enabled: true, maxRetries: 3, baseDelayMs: 5 });
+  });
+
+  it("flat and in groups are one: a group adds to them, and wins where both say something, which is said", () => {
+    const flat = { enabled: false, historyItemPreviewChars: 50 };
+    const beside = loadSettings([agent({ ...flat, models: { "*": { hardRolloverUsedTokens: 90_000 } } })], {});
+    expect(beside.problems).toEqual([]);
+    expect(beside.forModel("a/b")).toMatchObject({ ...flat, hardRolloverUsedTokens: 90_000 });
+    const both = loadSettings([agent({ ...flat, defaults: { historyItemPreviewChars: 60 } })], {});
+    expect(both.forModel("a/b")).toMatchObject({ enabled: false, historyItemPreviewChars: 60 });
+    expect(told(both)).toBe(
+      "agent/settings.json: tokenBudget.historyItemPreviewChars stands in tokenBudget.defaults too, and that one counts.",
+    );
+  });
+
+  it("give one line per fault and each place once", () => {
+    const loaded = loadSettings(
+      [agent({ enabled: 1, maxToolOutputChars: 0 }), project({ historyItemPreviewChars: 0 })],
+      {},
+    );
+    const lines = problemLines(loaded.problems);
+    expect(lines).toHaveLength(4);
+    expect(lines[0]).toBe("agent/settings.json:");
+    expect(lines.slice(1, 3).every((line) => line.startsWith("  tokenBudget."))).toBe(true);
+    expect(lines[3]).toMatch(/^project\/settings\.json: tokenBudget\.historyItemPreviewChars is 0/);
+  });
+
+  it.each([
+    [{ enabld: true }, "enabld is no setting; did you mean enabled?"],
+    [{ defualts: {} }, "defualts is no setting; did you mean defaults?"],
+    [{ taskQouta: null }, "taskQouta is no setting; did you mean taskQuota?"],
+    [{ models: { "*": { hardRollover: 1 } } }, "hardRollover is no setting; did you mean hardRolloverUsedTokens?"],
+  ])("%j: asks for the name that was meant", (value, question) => {
+    expect(told(loadSettings([agent(value)], {}))).toContain(question);
+  });
+
+  it("are read as the host reads them: an empty file is none, comments are no JSON, a mark that stays breaks it", () => {
+    expect(loadSettings([file("agent", "")], {}).problems).toEqual([]);
+    expect(told(loadSettings([file("agent", "{} // mine")], {}))).toContain("is not JSON");
+    const marked = loadSettings([file("agent", '\uFEFF{"compaction":{"reserveTokens":5}}')], {});
+    expect(told(marked)).toContain("begins with a byte order mark");
+    expect(marked.reserveTokens).toBe(16_384);
+  });
+
+  it("say what switches the package off, in each of its spellings, and name any other", () => {
+    for (const yes of ["1", "true", "YES", " on "]) expect(isDisabled({ PI_TOKEN_BUDGET_DISABLED: yes })).toBe(true);
+    for (const no of [undefined, "", "0", "false", "no", "off"]) {
+      expect(isDisabled({ PI_TOKEN_BUDGET_DISABLED: no })).toBe(false);
+      expect(loadSettings([], { PI_TOKEN_BUDGET_DISABLED: no }).problems).toEqual([]);
+    }
+    const odd = { PI_TOKEN_BUDGET_DISABLED: "maybe" };
+    expect(isDisabled(odd)).toBe(false);
+    expect(told(loadSettings([], odd))).toMatch(/^the environment: PI_TOKEN_BUDGET_DISABLED is "maybe"/);
   });
 });

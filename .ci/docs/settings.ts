@@ -33,7 +33,7 @@ export function settingsTable(): string {
 
 const VARIABLES = [
   ["variable", ""],
-  ["`PI_TOKEN_BUDGET_DISABLED=1`", "the package does nothing at all"],
+  ["`PI_TOKEN_BUDGET_DISABLED=1`", "the package does nothing at all; also `true`, `yes` and `on`"],
   ["`PI_TOKEN_BUDGET_REMINDER_PERCENT`", "as `reminderRemainingPercent`"],
   ["`PI_TOKEN_BUDGET_HARD_ROLLOVER_TOKENS`", "as `hardRolloverUsedTokens`"],
   ["`PI_TOKEN_BUDGET_SUBAGENTS_MODULE`", "where pi-subagents is; see [launcher-api.md](launcher-api.md#pi-subagents)"],
@@ -48,7 +48,7 @@ Made from the schema in \`src/settings-schema.ts\`. All of them are optional. Th
 
 ${settingsTable()}
 
-Flat, or with values for some models:
+Flat, in \`defaults\`, or both; with values for some models:
 
 \`\`\`json
 {
@@ -63,9 +63,9 @@ Flat, or with values for some models:
 }
 \`\`\`
 
-A model is named \`provider/model\`, \`provider/*\`, \`provider\` or \`*\`; the most exact name wins, and case does not matter. Only the settings marked "by model" may stand there.
+A model is named \`provider/model\`, \`provider/*\`, \`provider\` or \`*\`; the most exact name wins, and case does not matter. Only the settings marked "by model" may stand there. In one file, what stands in \`defaults\` wins over the same setting flat beside it, and a line says so.
 
-What is unknown or has a wrong value is named in one warning when the session starts, and its default is used; settings never stop Pi. Settings are read when a session starts.
+What is unknown or has a wrong value is named in one warning when the session starts, a line for each, and its default is used; settings never stop Pi. Settings are read when a session starts, and a file is read as Pi reads it: comments are no JSON, and a byte order mark is dropped on 0.84 and later, while 0.73.1 reads nothing of such a file.
 
 ## Only in the agent directory
 

@@ -214,6 +214,14 @@ export function contentCategory(
   return standing.category;
 }
 
+const WAY_OUT =
+  "To go on here, choose a model with that label by /model, or say /category none if this content is ordinary.";
+
+/** What stopped a request, with the ways out that a person has. */
+export function shownToPerson(error: Error): string {
+  return error instanceof CategoryModelError ? `${error.message} ${WAY_OUT}` : error.message;
+}
+
 function undecided(problem: string): TokenBudgetError {
   return new TokenBudgetError(
     "refused",

@@ -6,7 +6,7 @@ import { type Host, notify } from "../host/host.ts";
 import { eventBeforeChoice, isVirtual, RequestModels, unsendable } from "../host/models.ts";
 import { categoryGuidance } from "../prompts.ts";
 import { categoryCommand } from "../ui/category-command.ts";
-import { CategoryGuard, type GuardedSession, type Placing } from "./guard.ts";
+import { CategoryGuard, type GuardedSession, type Placing, shownToPerson } from "./guard.ts";
 
 const FAILED = "It could not be found out whether this content may go to this model, so nothing was sent.";
 
@@ -17,12 +17,19 @@ function show(ctx: HostContext, problem: string): void {
 /** Puts the session on a labelled model, and tells the person what became of it. */
 async function place(guard: CategoryGuard, ctx: HostContext): Promise<Placing> {
   const placing = await guard.place(ctx);
-  if (placing.type === "refused") show(ctx, placing.error.message);
-  if (placing.type === "changed") {
-    const { category, from, to } = placing;
-    notify(ctx, `pi-token-budget: this session is of category ${category}, so it uses ${to} and not ${from}.`, "info");
-  }
+  tell(placing, ctx);
   return placing;
+}
+
+function tell(placing: Placing, ctx: HostContext): void {
+  if (placing.type === "refused") show(ctx, shownToPerson(placing.error));
+  if (placing.type !== "changed") return;
+  const { category, from, to } = placing;
+  notify(
+    ctx,
+    `pi-token-budget: this session is of category ${category}, so it uses ${to} and not ${from}. /category none allows any model, if this content is ordinary.`,
+    "info",
+  );
 }
 
 /**
@@ -54,7 +61,9 @@ function wireSelections(host: Host, guard: CategoryGuard, models: RequestModels)
     if (placing) return undefined;
     placing = true;
     try {
-      await place(guard, ctx);
+      const placed = await guard.place(ctx);
+      // The host now says that the model it was given is in use: what is true comes last.
+      setTimeout(() => tell(placed, ctx), 0);
     } finally {
       placing = false;
     }
@@ -87,7 +96,7 @@ function wireSummaries(host: Host, guard: CategoryGuard): void {
     (_event, ctx) => {
       const problem = guard.problem(ctx, [ctx.model]);
       if (problem === undefined) return undefined;
-      show(ctx, problem.message);
+      show(ctx, shownToPerson(problem));
       return { cancel: true };
     },
     { cancel: true },
@@ -148,5 +157,6 @@ async function stopReason(
   } catch (error) {
     return `Nothing was sent, since the category of this session's content could not be written down for other agents: ${messageOf(error)}`;
   }
-  return problem()?.message;
+  const stopping = problem();
+  return stopping && shownToPerson(stopping);
 }

@@ -10,6 +10,7 @@ import { agentName } from "../task/addresses.ts";
 import type { Registry } from "../task/registry.ts";
 import { lackingText } from "../ui/agents.ts";
 import type { AsideReason } from "../window/aside.ts";
+import { counted, grouped } from "../words.ts";
 import { type Finding, fine, problem, unknown } from "./report.ts";
 
 export const TESTED_HOSTS = ["0.73.1", "0.84.4", "1.6.0"] as const;
@@ -101,9 +102,7 @@ export function checkRegistry(registry: Registry): Finding {
     const agents = registry.read().length;
     return fine(
       "registry",
-      registry.exists()
-        ? `${agents} ${agents === 1 ? "agent" : "agents"}`
-        : "written with the first note, child or message",
+      registry.exists() ? counted(agents, "agent") : "written with the first note, child or message",
     );
   } catch (error) {
     return problem("registry", messageOf(error), `Repair ${registry.layout.registry} from a backup, or remove it.`);
@@ -122,8 +121,8 @@ export interface JournalFacts {
 export function checkJournal({ items, journaled, directory, isStopped }: JournalFacts): Finding {
   if (typeof journaled !== "number")
     return problem("journal", journaled.error, `Move ${directory} away: it is written again with the next message.`);
-  if (journaled >= items) return fine("journal", `${items} items, all of them`);
-  const behind = `${items - journaled} of ${items} items are missing, so other agents do not see them`;
+  if (journaled >= items) return fine("journal", `${counted(items, "item")}, all of them`);
+  const behind = `${grouped(items - journaled)} of ${counted(items, "item")} are missing, so other agents do not see them`;
   if (isStopped) return problem("journal", `${behind}; you stopped it`, "Reload or resume the session: it goes on.");
   return problem("journal", behind, "The next message makes it good; if not, see the warning that it shows.");
 }
@@ -181,7 +180,7 @@ export function checkTools(names: readonly string[], active: readonly string[]):
 
 export function checkSettings(problems: readonly string[]): Finding {
   if (problems.length === 0) return fine("settings", "all of them are understood");
-  return problem("settings", problems.join(" "), "Correct it in the file named, then /reload.");
+  return problem("settings", problems.join("\n    "), "Correct it there, then /reload.");
 }
 
 /** Versions of copies of this package that stood down. */

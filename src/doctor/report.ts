@@ -1,5 +1,6 @@
 // What /token-budget doctor says: one line per thing that was looked at, and how to mend it when it is wrong. Pure.
 import { bounded, safeText } from "../ui/text.ts";
+import { counted } from "../words.ts";
 
 export interface Finding {
   /** What was looked at, in a word or two. */
@@ -40,5 +41,5 @@ export function doctorReport(findings: readonly Finding[]): string {
   const rest = open === 0 ? "Nothing is wrong." : `Nothing else is wrong; ${open} could not be found out yet.`;
   const end = wrong === 0 ? rest : `${wrong} of ${findings.length} need mending.`;
   const shown = bounded(lines.join("\n"), BOUNDS);
-  return [shown.text, ...(shown.omitted ? [`… ${shown.omitted.lines} more lines`] : []), end].join("\n");
+  return [shown.text, ...(shown.omitted ? [`… ${counted(shown.omitted.lines, "more line")}`] : []), end].join("\n");
 }

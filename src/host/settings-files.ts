@@ -1,6 +1,8 @@
 // Reads Pi's own settings files. Never writes them.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { HostContext } from "./api.ts";
+import { projectSettingsCount } from "./host.ts";
 
 /** One place that settings come from. */
 export interface SettingsFile {
@@ -11,21 +13,28 @@ export interface SettingsFile {
   readonly text: string | undefined;
 }
 
-function textOf(path: string): string | undefined {
+const BYTE_ORDER_MARK = "\uFEFF";
+
+/** 0.84 and later read a file with a byte order mark, 0.73.1 does not: then it stays, and the file counts as broken. */
+function textOf(path: string, { mode }: Pick<HostContext, "mode">): string | undefined {
   try {
-    return readFileSync(path, "utf8");
+    const text = readFileSync(path, "utf8");
+    return mode !== undefined && text.startsWith(BYTE_ORDER_MARK) ? text.slice(BYTE_ORDER_MARK.length) : text;
   } catch {
     // No file, or one that cannot be read: Pi says so itself.
     return undefined;
   }
 }
 
-/** The files that count, the stronger last. */
-export function settingsFiles(agentDir: string, cwd: string, projectCounts: boolean): readonly SettingsFile[] {
+/** The files that count, the stronger last, each as the host reads it. */
+export function settingsFiles(agentDir: string, ctx: HostContext): readonly SettingsFile[] {
+  const { cwd } = ctx;
   const agent = join(agentDir, "settings.json");
   const project = join(cwd, ".pi", "settings.json");
   return [
-    { source: "agent", name: agent, text: textOf(agent) },
-    ...(projectCounts ? [{ source: "project", name: ".pi/settings.json", text: textOf(project) } as const] : []),
+    { source: "agent", name: agent, text: textOf(agent, ctx) },
+    ...(projectSettingsCount(ctx)
+      ? [{ source: "project", name: ".pi/settings.json", text: textOf(project, ctx) } as const]
+      : []),
   ];
 }

@@ -1,5 +1,5 @@
 // `/category`: what a session's content is, and a person's decision about it.
-import type { CategoryGuard } from "../category/guard.ts";
+import { type CategoryGuard, shownToPerson } from "../category/guard.ts";
 import { ORDINARY } from "../category/labels.ts";
 import { messageOf } from "../errors.ts";
 import type { HostCommand, HostContext } from "../host/api.ts";
@@ -16,13 +16,24 @@ function labelOf(argument: string): Category {
   return argument.toLowerCase() === ORDINARY ? null : parseCategory(argument);
 }
 
+/** A label that no model has would let nothing of this session be sent any more. */
+function unknownLabel(label: string, known: readonly string[]): string {
+  const there =
+    known.length === 0
+      ? "The settings have none: tokenBudget.categories of the agent directory's settings.json gives models their labels"
+      : `There are ${known.join(", ")}, and ${ORDINARY} for ordinary content`;
+  return `There is no category ${label}, so nothing was changed. ${there}.`;
+}
+
 async function change(guard: CategoryCommandGuard, ctx: HostContext, argument: string): Promise<string> {
   const category = labelOf(argument);
+  const known = guard.labels();
+  if (category !== null && !known.includes(category)) return unknownLabel(category, known);
   if (!ctx.isIdle()) return IN_RUN;
   await guard.decide(ctx, category);
   const placing = await guard.place(ctx);
   const lines = guard.describe(ctx);
-  return [...lines, ...(placing.type === "refused" ? [placing.error.message] : [])].join("\n");
+  return [...lines, ...(placing.type === "refused" ? [shownToPerson(placing.error)] : [])].join("\n");
 }
 
 export function categoryCommand(

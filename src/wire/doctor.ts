@@ -63,7 +63,7 @@ async function journalFacts({ access, task, agent }: SessionParts): Promise<Jour
 const ASKED_MAX_MS = 5_000;
 
 export async function examine(host: Host, parts: SessionParts, surroundings: Surroundings): Promise<string> {
-  const { task, notes, loaded } = parts;
+  const { task, notes } = parts;
   await Promise.race([surroundings.asked, delay(ASKED_MAX_MS, undefined, { ref: false })]);
   const { adapter, copies } = surroundings;
   const { storageRoot } = task.context;
@@ -85,7 +85,7 @@ export async function examine(host: Host, parts: SessionParts, surroundings: Sur
     checkAdapter(adapter, task.parent !== null, hostPackage()?.name),
     checkChildren(childProblems(parts, parts.openedMs)),
     checkTools(TOOL_NAMES, host.activeTools()),
-    checkSettings(loaded.problems),
+    checkSettings(parts.problems),
     checkCopies(copies()),
   ]);
 }

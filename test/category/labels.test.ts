@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { readCategories } from "../../src/category/labels.ts";
 import type { SettingsFile } from "../../src/host/settings-files.ts";
-import { loadSettings } from "../../src/settings.ts";
+import { loadSettings, problemLines } from "../../src/settings.ts";
 
 function read(value: unknown): { readonly labels: Record<string, readonly string[]>; readonly problems: string[] } {
   const problems: string[] = [];
@@ -57,7 +57,7 @@ describe("settings", () => {
       {},
     );
     expect(Object.fromEntries(labels)).toEqual({ s: ["a/b"] });
-    expect(problems).toEqual([
+    expect(problemLines(problems)).toEqual([
       expect.stringMatching(/^project: tokenBudget\.categories is passed over: only the agent/),
     ]);
   });
@@ -65,6 +65,6 @@ describe("settings", () => {
   test("hold them nowhere else", () => {
     const { problems, categories: labels } = loadSettings([file("agent", { defaults: { categories } })], {});
     expect(labels.size).toBe(0);
-    expect(problems).toEqual([expect.stringContaining("categories is no setting")]);
+    expect(problemLines(problems)).toEqual([expect.stringContaining("categories is no setting")]);
   });
 });

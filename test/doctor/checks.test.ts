@@ -96,7 +96,7 @@ describe("the doctor", () => {
     expect(report.split("\n")).toEqual([
       "✓ tools: all 1 are there",
       "✗ settings: one \\u001b[31m is wrong.",
-      "  → Correct it in the file named, then /reload.",
+      "  → Correct it there, then /reload.",
       "1 of 2 need mending.",
     ]);
     const many = Array.from({ length: 500 }, (_, n) => `problem ${n} `.repeat(20));

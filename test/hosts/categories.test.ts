@@ -24,7 +24,8 @@ interface Options extends Partial<OpenOptions> {
 /** A session with two labelled models and one without, which it starts with. */
 function open({ labelled = ["safe", "safe-2"], settings, ...options }: Options = {}): Promise<PiSession> {
   const provider = options.provider ?? `category-${++providers}`;
-  const categories = { s: { models: labelled.map((id) => `${provider}/${id}`) } };
+  const named = labelled.map((id) => `${provider}/${id}`);
+  const categories = { s: { models: named }, t: { models: named } };
   return pi({
     next: () => "yes",
     provider,
