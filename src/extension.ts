@@ -158,11 +158,16 @@ function wire(
   wireCompactions(host, session);
   const drop = wireBoundary(host, session);
   const redraw = wireStatus(host, session);
-  wireCommands(host, session, { drop, redraw, surroundings: wiring.surroundings });
+  wireCommands(host, session, { drop, redraw, surroundings: wiring.surroundings, env: wiring.env });
   todos.follow();
   wirePlans(host, wiring.env);
   guardRequests();
   wireJoining(host, session, wiring.joining, onProblem);
+  // Behind every other handler: none of them writes any more.
+  host.on("session_shutdown", async ({ reason }) => {
+    if (reason !== "reload") await session.leave();
+    return undefined;
+  });
 }
 
 function wireSession(host: Host, session: CurrentSession, claim: SessionOwner): void {

@@ -24,19 +24,21 @@ import { settingsFiles } from "./host/settings-files.ts";
 import type { RetrySettings } from "./host/settled.ts";
 import { ancestry } from "./log/ancestry.ts";
 import type { BranchIndex } from "./log/branch.ts";
-import { SWITCH_ENTRY, switchOf } from "./log/marks.ts";
+import { FORGET_ENTRY, forgottenBy, SWITCH_ENTRY, switchOf } from "./log/marks.ts";
 import { noteWarnings } from "./notes/limits.ts";
 import { fullPath, parseNotePath } from "./notes/paths.ts";
-import { NotesStore } from "./notes/store.ts";
+import { NotesStore, sweepNotes } from "./notes/store.ts";
 import { type LoadedSettings, loadSettings, problemLines, type Settings } from "./settings.ts";
+import { thisProcess } from "./storage/processes.ts";
 import { oneLine, shorten } from "./storage/text.ts";
 import type { Work } from "./storage/work.ts";
 import { subagentIn } from "./subagents/child.ts";
 import { missingTools } from "./subagents/diagnostics.ts";
 import type { Category } from "./task/category.ts";
 import type { TaskMembership } from "./task/context.ts";
-import { type ForkSource, forkSource } from "./task/forks.ts";
-import { openTask, type SessionTask } from "./task/membership.ts";
+import { endEphemeral, removeTask, sweepEphemeral } from "./task/forget.ts";
+import { forkSource } from "./task/forks.ts";
+import { type ForkSource, openTask, type SessionTask } from "./task/membership.ts";
 import type { RosterAgent } from "./task/roster.ts";
 import { readArguments } from "./tools/arguments.ts";
 import type { ContextToolParts } from "./tools/context.ts";
@@ -101,6 +103,11 @@ export interface SessionParts {
   flush(): Promise<void>;
   /** The session ends: its journal is whole. */
   end(): Promise<void>;
+  /** Whether a person has asked for what it leaves to go when it ends. */
+  goesAtEnd(): boolean;
+  forgetAtEnd(): void;
+  /** Behind the end, when nothing writes any more: what is not to stay is removed. */
+  leave(): Promise<void>;
 }
 
 const WARNINGS_MAX = 5;
@@ -146,6 +153,13 @@ function isValidCall(toolName: string, args: unknown): boolean {
 function miscounted(branch: BranchIndex): readonly string[] {
   const wrong = branch.windows.filter(({ writtenNumber }) => writtenNumber !== undefined);
   return wrong.map(({ id, writtenNumber }) => `${id} was written as w${writtenNumber}: part of this branch is missing`);
+}
+
+function openElsewhere(pid: number): string {
+  return (
+    `another Pi, process ${pid}, has this session open too. Both write the same session file and the same notes, ` +
+    "checkpoint.md among them. Close one of them, or start this one with --fork."
+  );
 }
 
 /** The tools of which a checkpoint needs one. */
@@ -212,7 +226,6 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
   const settings = () => loaded.forModel(ctx.model && `${ctx.model.provider}/${ctx.model.id}`);
   const notes = new NotesStore({ root: task.notesRoot, agent, maxFileBytes: settings().notesMaxFileBytes });
   const entries = entriesOf(started);
-
   const ownNotes = (): NotesIndex => {
     try {
       const { rows, total } = notes.list({ orderBy: "updated_at", order: "descending", limit: NOTES_INDEX_MAX_FILES });
@@ -285,6 +298,15 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
     journalWork: options.work("journal", () => ctx),
     report,
   });
+  /** Also when the branch no longer says so, and when the host has let go of the log. */
+  let isForgotten = false;
+  const goesAtEnd = () => {
+    if (isForgotten) return true;
+    const asked = forgottenBy(windows.branch.lastCustom(FORGET_ENTRY)?.entry);
+    if (asked === undefined) return false;
+    const { pid, start } = thisProcess();
+    return asked === `${pid} ${start}`;
+  };
   const visibleAgents = (): { readonly agents: readonly string[]; readonly problems: readonly string[] } => {
     try {
       return { agents: access.addresses(), problems: [] };
@@ -362,10 +384,14 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
       try {
         notes.sweep();
         task.sweep();
-        const isNewFork = source !== undefined && task.parent === null && !task.registry.exists();
+        for (const root of task.otherNotes()) sweepNotes(root);
+        await sweepEphemeral({ agentDir });
+        if (task.earlierProcess !== undefined) report(openElsewhere(task.earlierProcess));
+        const origin = task.copyOf ?? source;
+        const isNewFork = origin !== undefined && task.parent === null && !task.registry.exists();
         if (isNewFork && settings().forkCopiesNotes) {
           await notes.copyFrom(
-            new NotesStore({ root: source.notesRoot, agent: source.agent }),
+            new NotesStore({ root: origin.notesRoot, agent: origin.agent }),
             options.work("notes", () => ctx),
           );
         }
@@ -380,9 +406,21 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
       await access.sync();
     },
     end: async () => {
+      isForgotten = goesAtEnd();
       coordination.close();
       await host.written(ctx);
       await access.end();
+    },
+    goesAtEnd,
+    forgetAtEnd: () => {
+      isForgotten = true;
+      const { pid, start } = thisProcess();
+      // On the log, so that a reload knows it; a later process that resumes the session does not mean it.
+      host.mark(FORGET_ENTRY, { process: `${pid} ${start}` });
+    },
+    leave: async () => {
+      if (isForgotten) await removeTask(task.context, { agentDir }).catch(() => undefined);
+      else if (task.parent === null) await endEphemeral(task.context, { agentDir });
     },
   };
 }

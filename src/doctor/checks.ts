@@ -97,6 +97,16 @@ export function checkLocks(folders: readonly string[], files: readonly string[])
   );
 }
 
+/** `other` is the id of another process that has the session open. */
+export function checkProcesses(other: number | undefined): Finding {
+  if (other === undefined) return fine("processes", "this one alone has the session open");
+  return problem(
+    "processes",
+    `process ${other} has this session open too: both write the same session file and the same notes`,
+    "Close one of them, or start one with --fork.",
+  );
+}
+
 export function checkRegistry(registry: Registry): Finding {
   try {
     const agents = registry.read().length;

@@ -42,6 +42,7 @@ export interface HostContext {
   readonly sessionManager: HostSessionManager;
   readonly ui: {
     notify(message: string, type?: "info" | "warning" | "error"): void;
+    confirm(title: string, message: string): Promise<boolean>;
     setWidget(key: string, content: WidgetFactory | undefined): void;
     setStatus(key: string, text: string | undefined): void;
     readonly theme: { fg(color: "dim", text: string): string };

@@ -5,7 +5,7 @@ import { isAbsolute, join } from "node:path";
 import { shownValue, TokenBudgetError } from "../errors.ts";
 import { AtomicFiles, type Sweep, sweepLeftOvers } from "../storage/atomic-file.ts";
 import { type DiskCalls, modifiedMsOf, NODE_DISK, storageFailure } from "../storage/disk.ts";
-import { type HeldLock, LockDirectory } from "../storage/lock.ts";
+import { type HeldLock, LockDirectory, STALE_LOCK_MS } from "../storage/lock.ts";
 import { readPlainFile } from "../storage/plain-file.ts";
 import { foldedName, type LeftOut, makeParents, removeEmpty } from "../storage/tree.ts";
 import type { Work } from "../storage/work.ts";
@@ -72,6 +72,21 @@ interface Change {
   readonly copyOf?: { readonly createdMs: number; readonly updatedMs: number };
 }
 
+/** What lies beside the notes of a root. */
+function metaOf(root: string) {
+  const meta = `${root}.meta`;
+  return { locks: join(meta, "locks"), temporaries: join(meta, "tmp"), created: join(meta, "created") };
+}
+
+/** Removes what killed processes left beside the notes of any agent, older than a write can last; never a note. */
+export function sweepNotes(
+  root: string,
+  { disk = NODE_DISK, staleMs = STALE_LOCK_MS }: { readonly disk?: DiskCalls; readonly staleMs?: number } = {},
+): Sweep {
+  const { locks: lockDirectory, temporaries: temporaryDirectory } = metaOf(root);
+  return sweepLeftOvers({ temporaryDirectory, lockDirectory, staleMs }, disk);
+}
+
 /** Spellings that a case-insensitive disk takes for one file share a lock. */
 function lockNameOf(path: string): string {
   return hashedName(foldedName(path));
@@ -100,10 +115,10 @@ export class NotesStore {
     this.#disk = options.disk ?? NODE_DISK;
     this.#now = options.now ?? Date.now;
     this.#notes = new NoteFiles(root, agent, this.#disk);
-    const meta = `${root}.meta`;
-    this.#locks = new LockDirectory(join(meta, "locks"), { disk: this.#disk, staleMs, waitMs });
-    this.#files = new AtomicFiles(join(meta, "tmp"), this.#disk);
-    this.#created = new CreationTimes(join(meta, "created"), this.#files, this.#disk);
+    const { locks, temporaries, created } = metaOf(root);
+    this.#locks = new LockDirectory(locks, { disk: this.#disk, staleMs, waitMs });
+    this.#files = new AtomicFiles(temporaries, this.#disk);
+    this.#created = new CreationTimes(created, this.#files, this.#disk);
   }
 
   /** Creates or replaces a note. */
@@ -182,9 +197,7 @@ export class NotesStore {
 
   /** Removes what killed processes left beside the notes; never a note. To be called at start. */
   sweep(): Sweep {
-    const { temporaryDirectory } = this.#files;
-    const { directory: lockDirectory, staleMs } = this.#locks;
-    return sweepLeftOvers({ temporaryDirectory, lockDirectory, staleMs }, this.#disk);
+    return sweepNotes(this.root, { disk: this.#disk, staleMs: this.#locks.staleMs });
   }
 
   /** The text as bytes; what can be refused without a look at the disk is refused here. */

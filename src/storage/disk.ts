@@ -24,6 +24,7 @@ export type DiskCalls = Pick<
   | "readSync"
   | "readdirSync"
   | "renameSync"
+  | "rmSync"
   | "rmdirSync"
   | "unlinkSync"
   | "utimesSync"

@@ -95,6 +95,11 @@ export function removeEmpty(disk: DiskCalls, directories: readonly string[]): vo
   }
 }
 
+/** Removes a file or a folder with everything in it, links as such; what is not there is no error. */
+export function removeTree(disk: DiskCalls, path: string): void {
+  disk.rmSync(path, { recursive: true, force: true, maxRetries: 3 });
+}
+
 export interface FoundFile {
   /** Relative to the root, segments joined by `/`. */
   readonly path: string;

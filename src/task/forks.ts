@@ -5,20 +5,11 @@ import type { SessionIdentity } from "../host/host.ts";
 import type { DiskCalls } from "../storage/disk.ts";
 import { readFirstLine } from "../storage/first-line.ts";
 import { ROOT_ADDRESS } from "./addresses.ts";
-import type { Category } from "./category.ts";
 import { storageLayout } from "./layout.ts";
 import { Locators } from "./locator.ts";
-import { withUsableId } from "./membership.ts";
+import { type ForkSource, withUsableId } from "./membership.ts";
 import { Registry } from "./registry.ts";
 import { agentOf } from "./roster.ts";
-
-export interface ForkSource {
-  readonly notesRoot: string;
-  /** The address of the forked agent in its own task. */
-  readonly agent: string;
-  /** What its content is; the fork is of the same category. */
-  readonly category: Category;
-}
 
 export interface ForkSourceOptions {
   readonly agentDir: string;

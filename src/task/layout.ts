@@ -6,7 +6,7 @@ import type { SessionIdentity } from "../host/host.ts";
 import { ROOT_ADDRESS } from "./addresses.ts";
 
 const STORAGE_FOLDER = "pi-token-budget";
-/** Sessions without a file have a folder of their own below the agent directory. */
+/** Sessions without a file have a folder below the agent directory. */
 const MEMORY_FOLDER = "memory";
 const HASH_HEX_DIGITS = 32;
 const AUTOMATIC_NAME_HEX_DIGITS = 12;
@@ -54,14 +54,29 @@ export function hashedId(id: string): string {
   return `id_${hashedName(id)}`;
 }
 
+/** What a second session file with the id of another one is known by, so that each has folders of its own. */
+export function copyId(sessionId: string, sessionFile: string): string {
+  return hashedId(`${sessionId}\n${resolve(sessionFile)}`);
+}
+
 /** A folder name for an id: the id itself as hosts make them; anything else, which might lead elsewhere, is hashed. */
 function folderOf(id: string): string {
   return PLAIN_ID.test(id) && !WINDOWS_DEVICE.test(id) ? id : hashedId(id);
 }
 
+/** Where sessions without a file lie, each root in a folder of its own: with the root's end it goes as a whole. */
+export function memoryFolder(agentDir: string): string {
+  return join(agentDir, STORAGE_FOLDER, MEMORY_FOLDER);
+}
+
+/** Whether a storage is that of a root without a file. */
+export function isEphemeral(storageRoot: string, agentDir: string): boolean {
+  return dirname(storageRoot) === memoryFolder(agentDir);
+}
+
 /** Where a session's own storage is, were it a root. */
-export function homeStorage({ sessionFile }: Whereabouts, agentDir: string): string {
-  if (sessionFile === undefined) return join(agentDir, STORAGE_FOLDER, MEMORY_FOLDER);
+export function homeStorage({ sessionId, sessionFile }: Whereabouts, agentDir: string): string {
+  if (sessionFile === undefined) return join(memoryFolder(agentDir), folderOf(sessionId));
   return join(dirname(resolve(sessionFile)), STORAGE_FOLDER);
 }
 
@@ -118,6 +133,8 @@ export interface TaskLayout {
   readonly childEntry: string;
   readonly records: string;
   readonly work: string;
+  /** The notes of all agents but the root. */
+  readonly childNotes: string;
   /** The notes of an agent of the task. */
   notes(address: string): string;
   /** The journal of an agent of the task. */
@@ -129,7 +146,7 @@ export function taskLayout(
   storageRoot: string,
   task: { readonly runId: string; readonly rootSessionId: string },
 ): TaskLayout {
-  const directory = join(storageRoot, "tasks", folderOf(task.runId));
+  const directory = join(tasksFolder(storageRoot), folderOf(task.runId));
   return {
     directory,
     registry: join(directory, "registry.json"),
@@ -137,12 +154,18 @@ export function taskLayout(
     childEntry: join(directory, "child-extension.ts"),
     records: join(directory, "records"),
     work: join(directory, "work"),
+    childNotes: join(directory, "notes"),
     notes: (address) =>
       address === ROOT_ADDRESS
         ? rootNotes(storageRoot, task.rootSessionId)
         : join(directory, "notes", hashedName(address)),
     history: (address) => join(directory, "history", hashedName(address)),
   };
+}
+
+/** The folder that holds every root task of a storage. */
+export function tasksFolder(storageRoot: string): string {
+  return join(storageRoot, "tasks");
 }
 
 export interface StorageLayout {

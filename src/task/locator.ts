@@ -9,7 +9,7 @@ import { AtomicFiles, sweepLeftOvers } from "../storage/atomic-file.ts";
 import { type DiskCalls, ensurePrivateDirectory, NODE_DISK, storageFailure } from "../storage/disk.ts";
 import { LockDirectory } from "../storage/lock.ts";
 import { readVersionedJson, type VersionedFile, writeVersionedJson } from "../storage/versioned-json.ts";
-import { hashedName, homeStorage, indexStorage, launcherPlaces, locatorLayout, sessionKey } from "./layout.ts";
+import { copyId, hashedName, homeStorage, indexStorage, launcherPlaces, locatorLayout, sessionKey } from "./layout.ts";
 import { type Location, parseLocation } from "./location.ts";
 import { Registry } from "./registry.ts";
 
@@ -64,6 +64,21 @@ export class Locators {
     await this.#write(indexStorage(this.#options.agentDir), location.sessionId, location);
   }
 
+  /** The files that `save` has written for a session of a storage. */
+  filesOf(storageRoot: string, session: Pick<Location, "sessionId"> & { readonly sessionKey: string }): string[] {
+    const index = indexStorage(this.#options.agentDir);
+    return [this.#source(storageRoot, session.sessionKey).file, this.#source(index, session.sessionId).file];
+  }
+
+  /** Whether two paths lead to one file that is there. */
+  isOneFile(one: string, other: string): boolean {
+    return one === other || this.#isOneFile(one, other);
+  }
+
+  isThere(path: string): boolean {
+    return this.#isThere(path);
+  }
+
   /** Removes what killed processes left beside the locators. To be called at start. */
   sweep(storageRoot: string): void {
     for (const storage of [storageRoot, indexStorage(this.#options.agentDir)]) {
@@ -85,7 +100,7 @@ export class Locators {
     for (const place of places) {
       const location = this.#read(this.#source(place, sessionKey(identity)));
       // Another session's file was here before.
-      if (location?.sessionId !== identity.sessionId) continue;
+      if (!location || !isNameOf(location.sessionId, identity, identity.sessionFile)) continue;
       return this.#inItsStorage(location, place);
     }
     return undefined;
@@ -123,8 +138,10 @@ export class Locators {
     return { type: "unusable", problem };
   }
 
-  #isMovedHere(location: Location, { sessionId, sessionFile, createdAt }: SessionIdentity): boolean {
-    if (location.sessionId !== sessionId || location.sessionCreated !== createdAt) return false;
+  #isMovedHere(location: Location, identity: SessionIdentity): boolean {
+    const { sessionFile, createdAt } = identity;
+    if (!isNameOf(location.sessionId, identity, location.sessionFile)) return false;
+    if (location.sessionCreated !== createdAt) return false;
     if (location.sessionFile === null || sessionFile === undefined) return false;
     return !this.#isThere(location.sessionFile) || this.#isOneFile(location.sessionFile, sessionFile);
   }
@@ -211,6 +228,11 @@ export class Locators {
       }
     });
   }
+}
+
+/** Whether a session is registered under this id: its own, or the one it has as a copy in that file. */
+function isNameOf(name: string, { sessionId }: SessionIdentity, sessionFile: string | null | undefined): boolean {
+  return name === sessionId || (typeof sessionFile === "string" && name === copyId(sessionId, sessionFile));
 }
 
 function versionedFile(file: string): VersionedFile {

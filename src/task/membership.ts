@@ -1,18 +1,21 @@
 // Which root task a session belongs to, and who it is there: decided once when the session starts, without writing
 // anything. The registry and the locator are written with the session's first durable write (a note, a journal, a
 // child), so that a session that only talks leaves no files.
+import { join, resolve } from "node:path";
 import { messageOf, shownValue, TokenBudgetError } from "../errors.ts";
 import type { SessionIdentity } from "../host/host.ts";
-import type { DiskCalls } from "../storage/disk.ts";
+import { type DiskCalls, NODE_DISK } from "../storage/disk.ts";
+import { keepOutOfGit } from "../storage/git-ignore.ts";
 import { thisProcess } from "../storage/processes.ts";
 import { ADDRESS_MAX_CHARS, APART_ADDRESS, childAddress, parentAddress, ROOT_ADDRESS } from "./addresses.ts";
 import type { Category } from "./category.ts";
 import { isId, TASK_CONTEXT_VERSION, type TaskContext, type TaskMembership } from "./context.ts";
-import { automaticName, hashedId, homeStorage, launcherPlaces, sessionKey } from "./layout.ts";
+import { automaticName, copyId, hashedId, homeStorage, isEphemeral, launcherPlaces, sessionKey } from "./layout.ts";
 import type { Location } from "./location.ts";
 import { type Found, Locators } from "./locator.ts";
 import { Registry } from "./registry.ts";
 import {
+  type AgentState,
   agentAt,
   agentOf,
   type Registration,
@@ -60,6 +63,17 @@ interface Seat {
   readonly locate: boolean;
   /** Why the place that was given could not be had; the session is apart then, and this is its own storage. */
   readonly problem?: TokenBudgetError;
+  /** The session whose file this one's is a copy of. */
+  readonly copyOf?: ForkSource;
+}
+
+/** The notes that a new root starts with a copy of. */
+export interface ForkSource {
+  readonly notesRoot: string;
+  /** The address of the agent in its own task. */
+  readonly agent: string;
+  /** What its content is; the new root is of the same category. */
+  readonly category: Category;
 }
 
 const LISTED_AGENTS_MAX = 10;
@@ -83,16 +97,29 @@ export function openTask(options: OpenTaskOptions): SessionTask {
     reported.add(problem);
     options.report?.(problem);
   };
-  const open = (seat: Seat) => new SessionTask({ ...options, identity, report }, seat);
+  const open = (seat: Seat) => {
+    const { parent, context } = seat;
+    // A root is known by the id of its task: that of a copy is not the id in its file.
+    const sessionId =
+      parent === null && identity.sessionFile !== undefined ? context.rootSessionId : identity.sessionId;
+    return new SessionTask({ ...options, identity: { ...identity, sessionId }, report }, seat);
+  };
   const alone = (problem: string, category: Category) => {
     report(problem);
     return open({ ...ownRoot(identity, options.agentDir, category), locate: false });
   };
   const { membership, category = null } = options;
-  const seat = membership
-    ? memberSeat({ ...options, identity }, membership)
-    : foundSeat(new Locators(options).find(identity));
-  if (seat === undefined) return open(ownRoot(identity, options.agentDir, category));
+  const locators = new Locators(options);
+  const seat = membership ? memberSeat({ ...options, identity }, membership) : foundSeat(locators.find(identity));
+  if (seat === undefined) {
+    const own = ownRoot(identity, options.agentDir, category);
+    const original = originalOf(identity, own.context, locators, options.disk);
+    if (original === undefined) return open(own);
+    const { notesRoot, address: agent } = original;
+    const copy = { ...identity, sessionId: copyId(identity.sessionId, identity.sessionFile as string) };
+    const copyOf = { notesRoot, agent, category: original.category };
+    return open({ ...ownRoot(copy, options.agentDir, original.category), copyOf });
+  }
   if (!("address" in seat)) return alone(seat.problem, category);
   const task = open(seat);
   const refusal = task.refusal();
@@ -101,6 +128,30 @@ export function openTask(options: OpenTaskOptions): SessionTask {
   if (!membership) return alone(`${problem.message} The session goes on as a root task of its own.`, strictest);
   report(`${problem.message} ${GOES_ON_APART}`);
   return open({ ...ownRoot(identity, options.agentDir, strictest), locate: false, problem });
+}
+
+/**
+ * The session that has the folders which this one would have: another file in the same folder with the same id, so that
+ * one of the two is a copy. A path that leads to the same file, or to none any more, is this session's own.
+ */
+function originalOf(
+  identity: SessionIdentity,
+  context: TaskContext,
+  locators: Locators,
+  disk: DiskCalls | undefined,
+): RosterAgent | undefined {
+  const { sessionFile } = identity;
+  if (sessionFile === undefined) return undefined;
+  let root: RosterAgent | undefined;
+  try {
+    root = agentAt(new Registry({ context, disk }).read(), ROOT_ADDRESS);
+  } catch {
+    // It is met again, and reported, as this session's own.
+    return undefined;
+  }
+  const other = root?.sessionFile ?? sessionFile;
+  if (resolve(other) === resolve(sessionFile) || !locators.isThere(other)) return undefined;
+  return locators.isOneFile(other, sessionFile) ? undefined : root;
 }
 
 function rootSeat(context: TaskContext, declared: Category): Seat {
@@ -151,7 +202,9 @@ function automaticPlace(options: OpenTaskOptions, context: TaskContext, parentAg
 function memberSeat(options: OpenTaskOptions, membership: TaskMembership): Seat {
   const { parentAgentName, agentName, category, required: _, ...context } = membership;
   // The root itself, when it loads the entry that was made for its children.
-  if (context.rootSessionId === options.identity.sessionId) return rootSeat(context, null);
+  const { sessionId, sessionFile } = options.identity;
+  const ids = [sessionId, ...(sessionFile === undefined ? [] : [copyId(sessionId, sessionFile)])];
+  if (ids.includes(context.rootSessionId)) return rootSeat(context, null);
   const common = { context, declared: category, locate: true };
   if (agentName === undefined) {
     return { ...common, ...automaticPlace(options, context, parentAgentName), named: false, certain: true };
@@ -175,6 +228,19 @@ function typed(error: unknown): TokenBudgetError {
 
 type Opened = OpenTaskOptions & { readonly report: (problem: string) => void };
 
+const META = ".meta";
+
+/** The notes folders in a folder: each has its `.meta` beside it, at the latest with the first write. */
+function foldersWithMeta(folder: string, disk: DiskCalls = NODE_DISK): readonly string[] {
+  try {
+    const names = disk.readdirSync(folder).filter((name) => name.endsWith(META));
+    return names.map((name) => join(folder, name.slice(0, -META.length)));
+  } catch {
+    // No child has written any.
+    return [];
+  }
+}
+
 /** One session's place in its root task. */
 export class SessionTask {
   readonly context: TaskContext;
@@ -189,12 +255,16 @@ export class SessionTask {
   readonly notesRoot: string;
   readonly historyDir: string;
   readonly registry: Registry;
+  /** The session whose file this one's is a copy of: its notes are what this one starts with. */
+  readonly copyOf: ForkSource | undefined;
   readonly #options: Opened;
   readonly #seat: Seat;
   readonly #registration: Registration;
   #joining: Promise<void> | undefined;
   #isRegistered = false;
   #joinProblem: TokenBudgetError | undefined;
+  /** What the registry said of this agent when this process came: another one may run it. */
+  readonly #before: AgentState | undefined;
 
   /** Use `openTask`. */
   constructor(options: Opened, seat: Seat) {
@@ -202,6 +272,7 @@ export class SessionTask {
     this.#seat = seat;
     this.subagent = options.subagent;
     this.context = seat.context;
+    this.copyOf = seat.copyOf;
     this.registry = new Registry({ ...options, context: seat.context });
     const { pid, start: processStart } = thisProcess(options.disk);
     this.#registration = {
@@ -218,6 +289,7 @@ export class SessionTask {
       ...(seat.parent !== null && options.lacks?.length ? { lacks: options.lacks } : {}),
     };
     const known = this.#known();
+    this.#before = known?.state;
     const { layout } = this.registry;
     this.place = (!seat.named && known?.address) || seat.address;
     this.agent = seat.problem ? APART_ADDRESS : this.place;
@@ -300,10 +372,38 @@ export class SessionTask {
     await this.#joining?.catch(() => undefined);
     if (!this.#isRegistered) return;
     try {
-      await this.registry.markEnded(this.place, process.pid);
+      const left = this.#isOthers(this.#before) ? this.#before : undefined;
+      await this.registry.markEnded(this.place, process.pid, left);
     } catch (error) {
       this.#options.report(messageOf(error));
     }
+  }
+
+  /** The id of the process that ran this agent when this one came, and still does; undefined when there is none. */
+  get earlierProcess(): number | undefined {
+    return this.#isOthers(this.#before) ? this.#before.pid : undefined;
+  }
+
+  /** The id of another process that runs this agent too, came it earlier or later. */
+  otherProcess(): number | undefined {
+    const newest = this.#known()?.state;
+    return this.earlierProcess ?? (this.#isOthers(newest) ? newest.pid : undefined);
+  }
+
+  /** Whether it goes with its root's end. */
+  get isEphemeral(): boolean {
+    return isEphemeral(this.context.storageRoot, this.#options.agentDir);
+  }
+
+  #isOthers(state: AgentState | undefined): state is Extract<AgentState, { type: "running" }> {
+    return state?.type === "running" && state.pid !== process.pid && this.registry.isRunningState(state);
+  }
+
+  /** Where other agents of the task have written notes, by their folders: one look for the children's. */
+  otherNotes(): readonly string[] {
+    const { childNotes } = this.registry.layout;
+    const roots = [this.registry.layout.notes(ROOT_ADDRESS), ...foldersWithMeta(childNotes, this.#options.disk)];
+    return roots.filter((root) => root !== this.notesRoot);
   }
 
   /** Removes what killed processes left behind. */
@@ -336,6 +436,9 @@ export class SessionTask {
   }
 
   async #join(): Promise<void> {
+    const { storageRoot } = this.context;
+    // Before anything that could be committed lies there; whether a work tree is around it may change later.
+    if (!this.isEphemeral) keepOutOfGit(storageRoot, this.#options.disk);
     const agent = await this.registry.register(this.#registration, (roster) => this.#withParent(roster));
     if (agent.address !== this.place) {
       const message = `This session became the agent ${agent.address} in another process. Start it again.`;

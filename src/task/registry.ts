@@ -11,6 +11,7 @@ import type { Category } from "./category.ts";
 import type { TaskContext } from "./context.ts";
 import { type TaskLayout, taskLayout } from "./layout.ts";
 import {
+  type AgentState,
   agentOf,
   type Registration,
   type Roster,
@@ -107,8 +108,25 @@ export class Registry implements TaskFacts {
   }
 
   /** Says that this process no longer runs the agent. */
-  async markEnded(address: string, pid: number): Promise<void> {
-    await this.update((roster) => withEnded(roster, address, pid));
+  async markEnded(address: string, pid: number, left?: AgentState): Promise<void> {
+    await this.update((roster) => withEnded(roster, address, pid, left));
+  }
+
+  /** Hands the agents over to be removed with all they have left, under the lock; throws while one of them runs. */
+  async remove(remove: (roster: Roster) => void): Promise<void> {
+    await this.#locks.withLock({ name: LOCK_NAME, shown: SHOWN }, (held) => {
+      const roster = this.read();
+      const running = roster.filter((agent) => this.isRunning(agent));
+      if (running.length > 0) {
+        const [first] = running as [RosterAgent];
+        const pid = first.state.type === "running" ? `, process ${first.state.pid}` : "";
+        const others = running.length > 1 ? ` and ${running.length - 1} more` : "";
+        const who = first.parent === null ? "the session is open" : `${first.address} runs`;
+        throw new TokenBudgetError("refused", `Nothing was removed: ${who}${pid}${others}. End it first.`);
+      }
+      held.assertOwned();
+      remove(roster);
+    });
   }
 
   /** A person's change of category; it moves everything below the agent too. */
@@ -124,6 +142,10 @@ export class Registry implements TaskFacts {
 
   /** Whether the process of an agent still runs it. */
   isRunning({ state }: RosterAgent): boolean {
+    return this.isRunningState(state);
+  }
+
+  isRunningState(state: AgentState): boolean {
     return state.type === "running" && isRunning({ pid: state.pid, start: state.processStart }, this.#disk);
   }
 

@@ -211,11 +211,14 @@ export function withParentContent(
   );
 }
 
-/** The roster after an agent's process has left it; another process may have taken the agent over meanwhile. */
-export function withEnded(roster: Roster, address: string, pid: number): Roster {
+/**
+ * The roster after an agent's process has left it. Another process may have taken the agent over meanwhile, or may still
+ * run it from before: then it is `left` to that one.
+ */
+export function withEnded(roster: Roster, address: string, pid: number, left: AgentState = { type: "ended" }): Roster {
   const agent = agentAt(roster, address);
   if (agent?.state.type !== "running" || agent.state.pid !== pid) return roster;
-  return replaced(roster, { ...agent, state: { type: "ended" } });
+  return replaced(roster, { ...agent, state: left });
 }
 
 /** A person's decision at a time: it moves everything below the agent too, ordinary tasks included. */

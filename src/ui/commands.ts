@@ -79,6 +79,8 @@ export const COMMANDS = {
       { argument: "on", does: "keeps windows again in this session" },
       { argument: "off", does: "gives Pi's own compaction back in this session; notes and history stay" },
       { argument: "doctor", does: "looks for problems and says how to mend each" },
+      { argument: "forget", does: "removes what this session leaves, when it ends; asks first" },
+      { argument: "forget <session>", does: "removes what an ended session has left in the same folder; asks first" },
     ],
   },
 } as const satisfies Readonly<Record<string, CommandSpec>>;

@@ -35,6 +35,8 @@ export class CurrentSession {
   readonly #host: Host;
   readonly #wiring: Wiring;
   #parts: SessionParts | undefined;
+  /** The session that was closed last, until it is left too. */
+  #closed: SessionParts | undefined;
 
   constructor(host: Host, wiring: Wiring) {
     this.#host = host;
@@ -76,6 +78,14 @@ export class CurrentSession {
   async close(): Promise<void> {
     const parts = this.#parts;
     this.#parts = undefined;
+    if (parts) this.#closed = parts;
     await parts?.end();
+  }
+
+  /** Behind everything else at the end of a session. */
+  async leave(): Promise<void> {
+    const closed = this.#closed;
+    this.#closed = undefined;
+    await closed?.leave();
   }
 }

@@ -3,6 +3,7 @@
 import type { ListedAgent } from "../agents.ts";
 import { messageOf } from "../errors.ts";
 import { HistoryReader } from "../history/reader.ts";
+import { agentDirectory } from "../host/agent-dir.ts";
 import type { HostContext } from "../host/api.ts";
 import { endsWithRun, type Host, notify } from "../host/host.ts";
 import { selectedModel, windowSize } from "../host/models.ts";
@@ -20,6 +21,7 @@ import type { DropClosedWindows } from "./boundary.ts";
 import { openWindow } from "./compactions.ts";
 import type { CurrentSession } from "./current.ts";
 import { examine, type Surroundings } from "./doctor.ts";
+import { forget, forgettable } from "./forget.ts";
 
 /** The key of the footer line. */
 export const STATUS_KEY = "pi-token-budget";
@@ -154,9 +156,14 @@ export interface CommandWiring {
   readonly drop: DropClosedWindows;
   readonly redraw: (ctx: HostContext) => void;
   readonly surroundings: Surroundings;
+  readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-export function wireCommands(host: Host, session: CurrentSession, { drop, redraw, surroundings }: CommandWiring): void {
+export function wireCommands(
+  host: Host,
+  session: CurrentSession,
+  { drop, redraw, surroundings, env }: CommandWiring,
+): void {
   const reader = new HistoryReader();
   // What is drawn beside an answer never takes its place.
   const tryRedraw = (ctx: HostContext) => {
@@ -205,7 +212,10 @@ export function wireCommands(host: Host, session: CurrentSession, { drop, redraw
       const parts = session.of(ctx);
       if (argument === "") return `${standing(parts)}\n${usageOf("token-budget")}`;
       if (argument === "on" || argument === "off") return turn(parts, argument === "on", ctx, drop);
-      return argument === "doctor" ? examine(host, parts, surroundings) : undefined;
+      if (argument === "doctor") return examine(host, parts, surroundings);
+      const [word, wanted = "", ...rest] = argument.split(/\s+/);
+      return word === "forget" && rest.length === 0 ? forget(parts, wanted, agentDirectory(env), ctx) : undefined;
     },
+    complete: (prefix) => forgettable(session.running, prefix),
   });
 }

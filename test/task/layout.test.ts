@@ -21,7 +21,7 @@ describe("places", () => {
   test("are the documented ones", () => {
     const layout = taskLayout(STORAGE, { runId: "r", rootSessionId: "r" });
     expect(homeStorage(FILE, "/agent")).toBe(STORAGE);
-    expect(homeStorage(MEMORY, "/agent")).toBe("/agent/pi-token-budget/memory");
+    expect(homeStorage(MEMORY, "/agent")).toBe("/agent/pi-token-budget/memory/m");
     expect(storageLayout(FILE, "/agent")).toEqual({ root: STORAGE, notesRoot: `${STORAGE}/notes/r` });
     expect(locatorLayout(STORAGE).directory).toBe(`${STORAGE}/sessions`);
     expect(layout).toMatchObject({

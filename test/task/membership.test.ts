@@ -50,7 +50,7 @@ describe("a new session", () => {
     const place = newPlace();
     const { task } = place.open(inMemory("m"));
     await task.join();
-    const storageRoot = join(place.agentDir, "pi-token-budget/memory");
+    const storageRoot = join(place.agentDir, "pi-token-budget/memory/m");
     expect(task.context.storageRoot).toBe(storageRoot);
     expect(existsSync(join(storageRoot, "tasks/m/registry.json"))).toBe(true);
     expect(treeOf(place.base).every((path) => path.startsWith("agent"))).toBe(true);

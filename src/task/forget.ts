@@ -1,0 +1,112 @@
+// Removing what a root task has left on the disk: at a person's word, and of itself where its root has no session file. It
+// must never remove what a running session uses; the host's own session files are not its business.
+import { join } from "node:path";
+import { shownValue, TokenBudgetError } from "../errors.ts";
+import { type DiskCalls, NODE_DISK } from "../storage/disk.ts";
+import { removeTree } from "../storage/tree.ts";
+import type { TaskContext } from "./context.ts";
+import { isEphemeral, memoryFolder, rootNotes, taskLayout, tasksFolder } from "./layout.ts";
+import { Locators } from "./locator.ts";
+import { Registry } from "./registry.ts";
+import type { Roster } from "./roster.ts";
+
+/** What ended in good order is swept by others only after so long: its root may be on its way back, as in a reload. */
+const ENDED_REST_MS = 600_000;
+/** Root tasks that are offered by name. */
+const OFFERED_MAX = 50;
+
+export interface ForgetOptions {
+  readonly agentDir: string;
+  readonly disk?: DiskCalls | undefined;
+}
+
+/** Removes everything of a root task; throws `refused` while one of its agents runs. */
+export async function removeTask(context: TaskContext, { agentDir, disk = NODE_DISK }: ForgetOptions): Promise<void> {
+  const { storageRoot, rootSessionId } = context;
+  const registry = new Registry({ context, disk });
+  const locators = new Locators({ agentDir, disk });
+  await registry.remove((roster) => {
+    for (const agent of roster) for (const file of locators.filesOf(storageRoot, agent)) removeTree(disk, file);
+    const notes = rootNotes(storageRoot, rootSessionId);
+    for (const path of [notes, `${notes}.meta`, registry.layout.directory]) removeTree(disk, path);
+  });
+  if (isEphemeral(storageRoot, agentDir)) removeTree(disk, storageRoot);
+}
+
+/** The ended or open root tasks of a storage, by the folders they lie in; the newest first. */
+export function tasksIn(storageRoot: string, { disk = NODE_DISK }: Pick<ForgetOptions, "disk">): readonly string[] {
+  try {
+    const names = disk.readdirSync(tasksFolder(storageRoot));
+    // Ids of the host's sessions begin with their time.
+    return names.sort().reverse().slice(0, OFFERED_MAX);
+  } catch {
+    return [];
+  }
+}
+
+/** The root task whose id begins like this; throws when there is none, or more than one. */
+export function taskNamed(storageRoot: string, prefix: string, options: Pick<ForgetOptions, "disk">): TaskContext {
+  const found = tasksIn(storageRoot, options).filter((name) => name.startsWith(prefix));
+  const [only, ...others] = found.includes(prefix) ? [prefix] : found;
+  if (only === undefined) {
+    const message = `No session ${shownValue(prefix)} has left anything in ${storageRoot}.`;
+    throw new TokenBudgetError("not_found", message);
+  }
+  if (others.length > 0) {
+    const message = `${shownValue(prefix)} is the beginning of ${found.length} ids: ${found.slice(0, 5).join(", ")}. Give more of it.`;
+    throw new TokenBudgetError("invalid_argument", message);
+  }
+  return { version: 1, runId: only, rootSessionId: only, storageRoot };
+}
+
+/** Removes the task of a root without a session file, once nobody runs an agent of it. */
+export async function endEphemeral(context: TaskContext, options: ForgetOptions): Promise<void> {
+  if (!isEphemeral(context.storageRoot, options.agentDir)) return;
+  try {
+    await removeTask(context, options);
+  } catch {
+    // Its children still run; whoever starts next finds it.
+  }
+}
+
+/** Removes what roots without a session file have left whose processes are gone. To be called at start; it never throws. */
+export async function sweepEphemeral(options: ForgetOptions): Promise<void> {
+  const { agentDir, disk = NODE_DISK } = options;
+  const folder = memoryFolder(agentDir);
+  for (const name of namesIn(disk, folder)) {
+    const storageRoot = join(folder, name);
+    for (const run of namesIn(disk, tasksFolder(storageRoot))) {
+      const context: TaskContext = { version: 1, runId: run, rootSessionId: run, storageRoot };
+      if (isLeftBehind(context, disk)) await endEphemeral(context, options);
+    }
+  }
+}
+
+function isLeftBehind(context: TaskContext, disk: DiskCalls): boolean {
+  const registry = new Registry({ context, disk });
+  try {
+    const roster = registry.read();
+    if (roster.some((agent) => registry.isRunning(agent))) return false;
+    return (
+      isCrashed(roster) ||
+      Date.now() - disk.lstatSync(taskLayout(context.storageRoot, context).registry).mtimeMs > ENDED_REST_MS
+    );
+  } catch {
+    // One that cannot be read says nothing of who runs: it stays.
+    return false;
+  }
+}
+
+/** A process is gone that did not say so. */
+function isCrashed(roster: Roster): boolean {
+  return roster.some(({ state }) => state.type === "running");
+}
+
+function namesIn(disk: DiskCalls, folder: string): readonly string[] {
+  try {
+    return disk.readdirSync(folder);
+  } catch {
+    // Not there, or not to be looked at: nothing of ours to remove.
+    return [];
+  }
+}

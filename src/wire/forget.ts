@@ -1,0 +1,44 @@
+// `/token-budget forget`: removes what a session has left beside the host's own file. It asks first, and never touches what
+// somebody has open: this session's goes when it ends, another one's only when nobody runs any agent of it.
+import type { HostContext } from "../host/api.ts";
+import { hasScreen } from "../host/host.ts";
+import type { SessionParts } from "../session.ts";
+import { removeTask, taskNamed, tasksIn } from "../task/forget.ts";
+import type { Choice } from "../ui/commands.ts";
+
+const WHAT = "Its notes, its journal (a copy of its transcript), its tasks with their files, and those of its children";
+
+export async function forget(parts: SessionParts, wanted: string, agentDir: string, ctx: HostContext): Promise<string> {
+  if (!hasScreen(ctx)) return "Nothing was removed: this asks first, and nobody can be asked here.";
+  const { task } = parts;
+  const { storageRoot } = task.context;
+  if (wanted === "") return forgetThis(parts, ctx);
+  const context = taskNamed(storageRoot, wanted, {});
+  if (context.runId === task.context.runId) return forgetThis(parts, ctx);
+  const question = `${WHAT} are removed from ${storageRoot}, for good. Pi's own session file stays.`;
+  if (!(await ctx.ui.confirm(`Forget session ${context.runId}?`, question))) return "Nothing was removed.";
+  await removeTask(context, { agentDir });
+  return `What session ${context.runId} had left in ${storageRoot} is removed. Pi's own session file stays.`;
+}
+
+async function forgetThis(parts: SessionParts, ctx: HostContext): Promise<string> {
+  const { task } = parts;
+  if (task.parent !== null) {
+    return `This session is ${task.agent} of another one's task: forget that one, ${task.context.runId}, when it has ended.`;
+  }
+  if (task.isEphemeral) return "This session has no file: what it writes goes when it ends anyway.";
+  if (parts.goesAtEnd()) return "It is asked for already: what this session leaves goes when it ends.";
+  const question = `${WHAT} are removed from ${task.context.storageRoot} when it ends, for good. Pi's own session file stays.`;
+  if (!(await ctx.ui.confirm("Forget this session when it ends?", question))) return "Nothing will be removed.";
+  parts.forgetAtEnd();
+  return "What this session leaves goes when it ends, unless a child of it still runs then. Pi's own session file stays.";
+}
+
+/** The sessions that have left something here, by what was typed. */
+export function forgettable({ task }: SessionParts, typed: string): readonly Choice[] {
+  const word = "forget ";
+  if (!typed.startsWith(word)) return [];
+  const { storageRoot, runId } = task.context;
+  const ids = tasksIn(storageRoot, {}).filter((id) => id !== runId && id.startsWith(typed.slice(word.length)));
+  return ids.map((id) => ({ value: `${word}${id}` }));
+}

@@ -1,0 +1,164 @@
+// What a session without a file writes is gone with it: at its end, and after a crash at the next start of any session. And
+// `/token-budget forget`, which does the same for a session with a file. Neither touches what somebody runs.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, lstatSync, readdirSync, readFileSync } from "node:fs";
+import { basename, join, sep } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { prepareCli, runPi } from "../../fixtures/pi/cli.ts";
+import { currentAgentDir, makeEnvironment } from "../../fixtures/pi/environment.ts";
+import { call } from "../../fixtures/pi/scripted-model.ts";
+import type { PiSession } from "../../fixtures/pi/session.ts";
+import { closeAfterEach, pi } from "./support.ts";
+
+closeAfterEach();
+
+const WAIT_MS = 120_000;
+const running: ChildProcess[] = [];
+afterEach(() => {
+  for (const child of running.splice(0)) child.kill("SIGKILL");
+});
+
+/** Every file below a folder, as paths from it. */
+function filesIn(folder: string): string[] {
+  try {
+    const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
+    return names.filter((name) => lstatSync(join(folder, name), { throwIfNoEntry: false })?.isFile());
+  } catch {
+    // Not there, or removed while it was read.
+    return [];
+  }
+}
+
+const memoryIn = (agentDir: string) => join(agentDir, "pi-token-budget", "memory");
+const note = () => call("notes_write_file", { path: "secret.md", text: "the key is 4711" });
+
+async function until(condition: () => boolean, what: string): Promise<void> {
+  for (const deadline = Date.now() + WAIT_MS; !condition(); ) {
+    if (Date.now() > deadline) throw new Error(`not in time: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+async function command(s: PiSession, text: string): Promise<string> {
+  const before = s.ui.notices.length;
+  await s.prompt(text);
+  return s.ui.notices
+    .slice(before)
+    .map(({ message }) => message)
+    .join("\n");
+}
+
+describe("a session without a file", () => {
+  it("leaves nothing of what it wrote when `pi --no-session` ends", async () => {
+    const ran = await runPi({ model: [[note()], [call("new_context")], "done"], prompt: "go", args: ["--no-session"] });
+    expect(ran, ran.stderr).toMatchObject({ code: 0, stdout: "done\n", stderr: "" });
+    expect(filesIn(join(ran.environment.agentDir, "pi-token-budget"))).toEqual([]);
+    expect(existsSync(join(memoryIn(ran.environment.agentDir), "sessions"))).toBe(false);
+    expect(ran.sessionFiles).toEqual([]);
+    ran.environment.remove();
+  });
+
+  it("keeps what others need in a private place while it runs, through a reload too", async () => {
+    const s = await pi({ session: "memory", next: (_request, n) => (n === 0 ? [note()] : "done") });
+    await s.prompt("go");
+    const folder = join(memoryIn(currentAgentDir()), s.session.sessionId);
+    expect(filesIn(folder).filter((name) => name.endsWith("secret.md"))).toHaveLength(1);
+    for (const place of [memoryIn(currentAgentDir()), folder]) expect(lstatSync(place).mode & 0o777).toBe(0o700);
+    await s.session.reload();
+    expect((await s.callTool("notes_read_file", { path: "secret.md" })).content).toMatchObject([
+      { text: expect.stringContaining("4711") },
+    ]);
+    await s.dispose();
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  it("that was killed is cleared away by the next session, and one that runs is not", async () => {
+    const environment = makeEnvironment();
+    const memory = memoryIn(environment.agentDir);
+    const start = async () => {
+      const source =
+        '(_request, n) => n === 0 ? [{ type: "toolCall", id: "c1", name: "notes_write_file", arguments: { path: "secret.md", text: "4711" } }] : new Promise(() => {})';
+      const { command: node, args, cwd, env } = prepareCli({ environment, model: { source }, args: ["--no-session"] });
+      const before = new Set(existsSync(memory) ? readdirSync(memory) : []);
+      const isNew = (name: string) => !before.has(name.split(sep)[0] ?? "") && name.endsWith("secret.md");
+      const child = spawn(node, [...args, "-p", "go"], { cwd, env: { ...process.env, ...env }, stdio: "ignore" });
+      running.push(child);
+      await until(() => filesIn(memory).some(isNew), "a note");
+      return child;
+    };
+    const killed = await start();
+    const [folder = "none"] = readdirSync(memory);
+    const gone = once(killed, "exit");
+    killed.kill("SIGKILL");
+    await gone;
+    expect(filesIn(join(memory, folder)).length).toBeGreaterThan(0);
+
+    await start();
+    expect(existsSync(join(memory, folder))).toBe(false);
+    const [alive = "none"] = readdirSync(memory);
+    const ran = await runPi({ environment, model: ["hello"], prompt: "go" });
+    expect(ran, ran.stderr).toMatchObject({ code: 0, stderr: "" });
+    expect(filesIn(join(memory, alive)).some((name) => name.endsWith("secret.md"))).toBe(true);
+    for (const child of running.splice(0)) {
+      const ended = once(child, "exit");
+      child.kill("SIGKILL");
+      await ended.catch(() => undefined);
+    }
+    environment.remove();
+  });
+});
+
+describe("/token-budget forget", () => {
+  const storageOf = (s: PiSession) => join(s.directory, "sessions", "pi-token-budget");
+
+  it("asks, and removes what this session leaves when it ends; Pi's own file stays", async () => {
+    const s = await pi({ ui: true, next: (_request, n) => (n === 0 ? [note()] : "done") });
+    await s.prompt("go");
+    expect(await command(s, "/token-budget forget")).toBe("Nothing will be removed.");
+    expect(s.ui.questions).toHaveLength(1);
+    s.ui.confirms = true;
+    expect(await command(s, "/token-budget forget")).toContain("goes when it ends");
+    expect(await command(s, "/token-budget forget")).toContain("asked for already");
+    // It is in use until then, and a reload does not forget what was asked.
+    await s.session.reload();
+    await s.prompt("more");
+    expect(filesIn(storageOf(s)).some((name) => name.endsWith("secret.md"))).toBe(true);
+    await s.dispose();
+    expect(filesIn(storageOf(s)).filter((name) => name !== ".gitignore")).toEqual([]);
+    expect(readFileSync(s.session.sessionFile ?? "", "utf8")).toContain("4711");
+    expect(filesIn(join(currentAgentDir(), "pi-token-budget")).join()).not.toContain(s.session.sessionId);
+  });
+
+  it("removes an ended session's by its id, and completes it; never that of one that is open", async () => {
+    const ended = await pi({ next: (_request, n) => (n === 0 ? [note()] : "done") });
+    await ended.prompt("go");
+    await ended.dispose();
+    const file = ended.session.sessionFile ?? "";
+    const folder = join(ended.directory, "sessions");
+    const { SessionManager } = (await import("../../fixtures/pi/hosts.ts").then(({ loadHost }) => loadHost()))
+      .codingAgent;
+    const beside = (path?: string) => (path === undefined ? SessionManager.create(ended.project, folder) : { path });
+    const s = await pi({ ui: true, session: beside(), next: () => "hello" });
+    await s.prompt("hello");
+    s.ui.confirms = true;
+    const open = await pi({ session: beside(file), next: () => "again" });
+    await open.prompt("again");
+    const id = ended.session.sessionId;
+    expect(await command(s, `/token-budget forget ${id}`)).toContain("Nothing was removed: the session is open");
+    expect(filesIn(folder).some((name) => name.endsWith("secret.md"))).toBe(true);
+    await open.dispose();
+    expect(await command(s, `/token-budget forget nobody`)).toContain("No session");
+    expect(await command(s, `/token-budget forget ${id}`)).toContain(`What session ${id} had left`);
+    expect(filesIn(folder).filter((name) => name.includes(id))).toEqual([basename(file)]);
+    expect(s.ui.questions.at(-1)).toContain(id);
+    // Its own is there.
+    expect(filesIn(folder).some((name) => name.includes(`tasks/${s.session.sessionId}`))).toBe(true);
+  });
+
+  it("removes nothing where nobody can be asked", async () => {
+    const ran = await runPi({ model: ["hello"], prompt: "/token-budget forget" });
+    expect(ran.stderr).toContain("Nothing was removed: this asks first");
+    ran.environment.remove();
+  });
+});
