@@ -78,7 +78,7 @@ describe("a session without a file", () => {
     const memory = memoryIn(environment.agentDir);
     const start = async () => {
       const source =
-        '(_request, n) => n === 0 ? [{ type: "toolCall", id: "c1", name: "notes_write_file", arguments: { path: "secret.md", text: "4711" } }] : new Promise(() => {})';
+        '(_request, n) => n === 0 ? [{ type: "toolCall", id: "c1", name: "notes_write_file", arguments: { path: "secret.md", text: "4711" } }] : new Promise(() => setInterval(() => {}, 1000))';
       const { command: node, args, cwd, env } = prepareCli({ environment, model: { source }, args: ["--no-session"] });
       const before = new Set(existsSync(memory) ? readdirSync(memory) : []);
       const isNew = (name: string) => !before.has(name.split(sep)[0] ?? "") && name.endsWith("secret.md");
@@ -94,17 +94,15 @@ describe("a session without a file", () => {
     await gone;
     expect(filesIn(join(memory, folder)).length).toBeGreaterThan(0);
 
-    await start();
+    const second = await start();
     expect(existsSync(join(memory, folder))).toBe(false);
     const [alive = "none"] = readdirSync(memory);
     const ran = await runPi({ environment, model: ["hello"], prompt: "go" });
     expect(ran, ran.stderr).toMatchObject({ code: 0, stderr: "" });
     expect(filesIn(join(memory, alive)).some((name) => name.endsWith("secret.md"))).toBe(true);
-    for (const child of running.splice(0)) {
-      const ended = once(child, "exit");
-      child.kill("SIGKILL");
-      await ended.catch(() => undefined);
-    }
+    const ended = once(second, "exit");
+    second.kill("SIGKILL");
+    await ended;
     environment.remove();
   });
 });

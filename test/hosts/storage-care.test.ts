@@ -108,7 +108,8 @@ describe("one session file in two processes", () => {
     await one.prompt("go");
     await one.dispose();
     const environment = makeEnvironment();
-    const source = "() => new Promise(() => {})";
+    // A promise alone keeps no process alive.
+    const source = "() => new Promise(() => setInterval(() => {}, 1000))";
     const { command, args, cwd, env } = prepareCli({
       environment,
       model: { source },
