@@ -188,6 +188,7 @@ const EVENTS: readonly Event[] = [
   onlyIf(live("the host's threshold, an older window held", compaction("threshold", 1), "compaction"), quiet),
   onlyIf(live("/compact", compaction("manual", 0), "compaction"), canAskByHand),
   onlyIf(live("/context new", { type: "checkpoint_asked", requestId: MANUAL }), canAskByHand),
+  onlyIf(live("/context new --without-note, or its request failed", { type: "left_without_note" }, "message"), quiet),
   onlyIf(
     {
       name: "the checkpoint turn ends",

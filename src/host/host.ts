@@ -138,6 +138,13 @@ export class Host {
     return this.#boundary.turnEnd(ctx);
   }
 
+  /** The end of a run outside any compaction that is started or steered after this was called, with its retries. */
+  async runEnd(ctx: HostContext): Promise<void> {
+    if (!this.#boundary) throw new Error("onSettled comes first");
+    await this.#boundary.runEnd();
+    await this.written(ctx);
+  }
+
   /**
    * Resolves when the log holds what a run that is over has said. `prompt()` of 0.73.1 resolves while its events, and with
    * them its newest messages, are still on their way; a run that goes on is not waited for.

@@ -57,6 +57,8 @@ export interface SettledBoundary {
    * is asked; on newer hosts `isIdle` says nothing during a compaction and the event does.
    */
   turnEnd(ctx: HostContext): Promise<void>;
+  /** Resolves at the next boundary. */
+  runEnd(): Promise<void>;
 }
 
 /**
@@ -76,11 +78,14 @@ export function onSettled(
     state.turn++;
     clearTimeout(state.timer);
   };
+  const reached = (settled: Settled, ctx: HostContext) => {
+    for (const resolve of waiting.splice(0)) resolve();
+    return handler(settled, ctx);
+  };
   api.on("agent_settled", async (event, ctx) => {
     native = true;
     cancel();
-    for (const resolve of waiting.splice(0)) resolve();
-    await handler({ aborted: event.aborted === true }, ctx);
+    await reached({ aborted: event.aborted === true }, ctx);
     return undefined;
   });
   const watch = (ctx: HostContext, settled: Settled, quietMs: number) => {
@@ -94,7 +99,7 @@ export function onSettled(
       const quiet = isQuiet(ctx);
       if (quiet === undefined) return;
       quietTicks = quiet ? quietTicks + 1 : 0;
-      if (quietTicks >= QUIET_TICKS && Date.now() >= notBefore) void handler(settled, ctx);
+      if (quietTicks >= QUIET_TICKS && Date.now() >= notBefore) void reached(settled, ctx);
       else state.timer = setTimeout(tick, tickMs);
     };
     state.timer = setTimeout(tick, 0);
@@ -127,9 +132,11 @@ export function onSettled(
     watch(ctx, { aborted: false }, quietMs(tickMs, "compaction"));
     return undefined;
   });
+  const runEnd = () => new Promise<void>((resolve) => waiting.push(resolve));
   return {
+    runEnd,
     turnEnd: async (ctx) => {
-      if (native || ctx.mode !== undefined) return new Promise((resolve) => waiting.push(resolve));
+      if (native || ctx.mode !== undefined) return runEnd();
       do await new Promise((resolve) => setTimeout(resolve, IDLE_POLL_MS));
       while (isBusy(ctx));
     },

@@ -22,6 +22,10 @@ export const COMMANDS = {
       { argument: "", does: "shows the window, its budget, the thresholds and where each comes from" },
       { argument: "new", does: "saves a checkpoint and opens the next window, in a session of any size" },
       { argument: "new [instructions]", does: "says in the request what the checkpoint has to keep" },
+      {
+        argument: "new --without-note",
+        does: "opens it without asking the model, where the provider refuses every request of this window",
+      },
     ],
   },
   notes: {

@@ -103,7 +103,9 @@ export type LiveEvent =
     }
   | { readonly type: "manual_compacting" }
   | { readonly type: "manual_ended" }
-  | { readonly type: "checkpoint_asked"; readonly requestId: string };
+  | { readonly type: "checkpoint_asked"; readonly requestId: string }
+  /** A person wants the next window although this one's checkpoint cannot be had. */
+  | { readonly type: "left_without_note" };
 
 export type WindowEvent = LogFact | LiveEvent;
 
@@ -387,6 +389,11 @@ function onLive(state: WindowState, event: LiveEvent): Step {
       return live(state, { manual: undefined, claim: undefined });
     case "checkpoint_asked":
       return state.live.manual || !state.log.hasWork ? stay(state) : startCheckpoint(state, event.requestId, true);
+    case "left_without_note":
+      return stay(
+        state,
+        ...(state.live.manual || !state.log.hasWork ? [] : [{ type: "open_window", cause: "without_note" } as const]),
+      );
   }
 }
 

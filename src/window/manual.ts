@@ -18,6 +18,16 @@ export interface ControlTurn {
   readonly runSignal: () => AbortSignal | undefined;
 }
 
+/** What a control turn has come to. */
+export type Checkpoint =
+  | { readonly type: "saved" }
+  /** By the person, or by a bound of ours that has said so. */
+  | { readonly type: "stopped" }
+  | { readonly type: "timed_out" }
+  | { readonly type: "unsaved" }
+  /** The provider answered with an error; its words. */
+  | { readonly type: "failed"; readonly error: string };
+
 export type TurnOutcome = "ended" | "aborted" | "timed_out";
 
 /** Runs the turn; `signal` is the compaction's own, aborted by Esc. */

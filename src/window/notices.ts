@@ -1,8 +1,33 @@
 // What the person is told when a checkpoint does not come about: the reason, and the way on. Pure.
 import type { AsideReason } from "./aside.ts";
+import type { Checkpoint } from "./manual.ts";
 
 export function withoutNote(left: string, opened: string, requests: number): string {
   return `The model was asked for its checkpoint in ${requests} requests in a row and saved none, so ${opened} opened without a note. Nothing is lost: the model can read all of ${left} back, and /windows ${left} shows it.`;
+}
+
+/** Why a compaction by hand was cancelled; the way on is the same for all. */
+export function compactionCancelled(because: Exclude<Checkpoint, { type: "saved" | "stopped" }>): string {
+  return `${unsavedBecause(because)}, so nothing was compacted. /context new --without-note opens the next window without a note.`;
+}
+
+function unsavedBecause(because: Exclude<Checkpoint, { type: "saved" | "stopped" }>): string {
+  switch (because.type) {
+    case "failed":
+      return `The request for the checkpoint failed (${becauseOf(because.error)})`;
+    case "timed_out":
+      return "The checkpoint took too long";
+    case "unsaved":
+      return "No checkpoint was saved";
+  }
+}
+
+const ERROR_MAX_CHARACTERS = 200;
+
+/** A provider's words in half a line. */
+export function becauseOf(error: string): string {
+  const line = error.replace(/\s+/g, " ").trim().replace(/[.]+$/, "");
+  return line.length > ERROR_MAX_CHARACTERS ? `${line.slice(0, ERROR_MAX_CHARACTERS)}…` : line;
 }
 
 export function checkpointGivenUp(requests: number): string {

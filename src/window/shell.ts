@@ -30,7 +30,7 @@ import {
   type ToolRefusal,
   type WindowState,
 } from "./machine.ts";
-import { type ControlTurn, runControlTurn } from "./manual.ts";
+import { type Checkpoint, type ControlTurn, runControlTurn } from "./manual.ts";
 import * as notices from "./notices.ts";
 import { consolidation, openerDetails, openingCompaction, openingMessage } from "./openings.ts";
 import { newestIsMissing, projectRequest, type SentIds } from "./projection.ts";
@@ -79,6 +79,12 @@ export interface SavedCheckpoint {
   /** The run ends with it: the compaction that asked for it goes on, or the owner of the continuation does. */
   readonly terminate?: true;
 }
+
+/** What became of a window that a person asked for. */
+export type OpenedByHand =
+  /** `failed`: without a note, because the provider answered the request for it with this error. */
+  | { readonly type: "opened"; readonly failed?: string }
+  | { readonly type: "nothing_to_leave" | "under_way" | "no_checkpoint" };
 
 /** How the host runs a control turn that `start` sets off. */
 export type StartControlTurn = (start: () => void) => Omit<ControlTurn, "runSignal">;
@@ -446,14 +452,28 @@ export class WindowShell {
     instructions: string | undefined,
     signal: AbortSignal,
     controlTurn: StartControlTurn,
-  ): Promise<"opened" | "nothing_to_leave" | "under_way" | "no_checkpoint"> {
-    if (this.state.live.manual) return "under_way";
+  ): Promise<OpenedByHand> {
+    if (this.state.live.manual) return { type: "under_way" };
     this.#keepPromise();
     const effect = this.#live.tell({ type: "checkpoint_asked", requestId: randomUUID() });
-    if (effect?.type !== "run_checkpoint") return "nothing_to_leave";
-    const saved = await this.#checkpointTurn(effect.requestId, instructions, signal, controlTurn);
+    if (effect?.type !== "run_checkpoint") return { type: "nothing_to_leave" };
+    const checkpoint = await this.#checkpointTurn(effect.requestId, instructions, signal, controlTurn);
     this.#live.tell({ type: "manual_ended" });
-    return saved ? "opened" : "no_checkpoint";
+    if (checkpoint.type === "saved") return { type: "opened" };
+    if (checkpoint.type !== "failed") return { type: "no_checkpoint" };
+    // The provider refuses this window, in whatever words: nobody can be asked for its note.
+    const { type } = this.openWithoutNote();
+    return type === "opened" ? { type, failed: checkpoint.error } : { type };
+  }
+
+  /** The next window, though nothing was noted for it. */
+  openWithoutNote(): OpenedByHand {
+    if (this.state.live.manual) return { type: "under_way" };
+    this.#keepPromise();
+    const effect = this.#live.tell({ type: "left_without_note" });
+    if (effect?.type !== "open_window") return { type: "nothing_to_leave" };
+    this.#parts.mark(OPENED_ENTRY, this.#details(effect.cause));
+    return { type: "opened" };
   }
 
   /** Whether the host holds so much of closed windows that they should be dropped now; switched off, any is much. */
@@ -495,24 +515,27 @@ export class WindowShell {
     controlTurn: StartControlTurn,
   ): Promise<CompactionAnswer> {
     const before = this.branch.current.number;
-    const saved = await this.#checkpointTurn(requestId, customInstructions, signal, controlTurn);
-    this.#live.tell({ type: saved ? "manual_compacting" : "manual_ended" });
-    if (!saved) return { cancel: true };
+    const checkpoint = await this.#checkpointTurn(requestId, customInstructions, signal, controlTurn);
+    this.#live.tell({ type: checkpoint.type === "saved" ? "manual_compacting" : "manual_ended" });
+    if (checkpoint.type !== "saved") {
+      if (checkpoint.type !== "stopped") this.#parts.report(notices.compactionCancelled(checkpoint));
+      return { cancel: true };
+    }
     this.#interrupted = inRun;
     // Under a fallback the write has opened the window already: the compaction only follows it.
     if (this.branch.current.number > before) return this.#consolidation(tokensBefore);
     return this.#openingCompaction("manual_compact", tokensBefore);
   }
 
-  /** Whether the checkpoint was saved. */
   async #checkpointTurn(
     requestId: string,
     instructions: string | undefined,
     signal: AbortSignal,
     controlTurn: StartControlTurn,
-  ): Promise<boolean> {
+  ): Promise<Checkpoint> {
     this.#runSignal = undefined;
     const before = this.branch.current.number;
+    const newestBefore = this.newestResponse();
     const facts = { ...reminderFacts(this.branch), instructions: instructions?.trim() || undefined };
     const details = { kind: "manual_checkpoint", requestId, windowId: this.branch.current.id } as const;
     const message = controlMessage(details, prompts.manualCheckpointText(facts));
@@ -525,9 +548,13 @@ export class WindowShell {
     this.#keepPromise();
     const { live } = this.state;
     const isSaved = live.manual?.phase === "saved" || this.branch.current.number > before;
-    if (outcome === "ended" && isSaved) return true;
+    if (outcome === "ended" && isSaved) return { type: "saved" };
     this.#parts.mark(CANCELLED_ENTRY, { requestId });
-    return false;
+    if (outcome === "aborted") return { type: "stopped" };
+    if (outcome === "timed_out") return { type: "timed_out" };
+    const newest = this.newestResponse();
+    if (newest === newestBefore || newest?.stopReason !== "error") return { type: "unsaved" };
+    return { type: "failed", error: newest.errorMessage ?? "it gave no reason" };
   }
 
   #openingCompaction(cause: OpenerCause, tokensBefore: number): CompactionAnswer {

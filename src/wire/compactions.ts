@@ -1,11 +1,12 @@
 // Compactions: those of the host become windows, and `/context` opens one by hand.
 import type { HostContext } from "../host/api.ts";
-import { type Host, notify } from "../host/host.ts";
+import { type Host, hasScreen, notify } from "../host/host.ts";
 import type { SessionParts } from "../session.ts";
-import type { StartControlTurn } from "../window/shell.ts";
+import { becauseOf } from "../window/notices.ts";
+import type { OpenedByHand, StartControlTurn } from "../window/shell.ts";
 import type { CurrentSession } from "./current.ts";
 
-/** How a control turn that waits inside a compaction hook, or a command, is run. */
+/** How a control turn that waits inside a compaction hook is run. */
 function controlTurn(host: Host, ctx: HostContext): StartControlTurn {
   return (start) => ({ start, end: host.turnEnd(ctx), abort: () => ctx.abort() });
 }
@@ -60,6 +61,8 @@ const WALK_LATER_NOTICE =
 const SHORT_SESSION_NOTICE =
   "pi-token-budget: /context new opens a fresh window in a session of any size, and takes the same instructions: /context new [instructions].";
 
+const WORKING = "The model is working. Press Escape first, then type /context new --without-note again.";
+
 /** `/context new`: like `/compact`, it lets a run that it interrupts go on in the new window. */
 export async function openWindow(
   host: Host,
@@ -69,19 +72,40 @@ export async function openWindow(
 ): Promise<string> {
   const never = new AbortController().signal;
   const isInRun = !ctx.isIdle();
-  switch (await parts.windows.openByHand(instructions, never, controlTurn(host, ctx))) {
+  const turn: StartControlTurn = (start) => ({ start, end: host.runEnd(ctx), abort: () => ctx.abort() });
+  const opened = await parts.windows.openByHand(instructions, never, turn);
+  if (opened.type !== "opened") return openedText(parts, opened);
+  if (!isInRun) return openedText(parts, opened, "the next message starts in it");
+  if (parts.coordination.owner !== undefined) return openedText(parts, opened, "another extension goes on in it");
+  host.whenIdle(ctx, () => parts.windows.continueRun());
+  return openedText(parts, opened, "the work goes on in it");
+}
+
+/** `/context new --without-note`: the way out of a window that the provider refuses. No request is made. */
+export async function openWithoutNote(parts: SessionParts, ctx: HostContext): Promise<string> {
+  if (!ctx.isIdle()) return WORKING;
+  const { windows } = parts;
+  const question = `Nothing is noted for it. What ${windows.branch.current.id} holds can be read back, and the model is told so.`;
+  if (hasScreen(ctx) && !(await ctx.ui.confirm("Open the next window without a note?", question)))
+    return "The window stays as it is.";
+  if (!ctx.isIdle()) return WORKING;
+  return openedText(parts, windows.openWithoutNote(), "nothing was noted for it. The next message starts in it");
+}
+
+function openedText({ windows }: SessionParts, opened: OpenedByHand, goesOn = ""): string {
+  switch (opened.type) {
     case "opened": {
-      const { id } = parts.windows.branch.current;
-      if (!isInRun) return `Window ${id} is open; the next message starts in it.`;
-      if (parts.coordination.owner !== undefined) return `Window ${id} is open; another extension goes on in it.`;
-      host.whenIdle(ctx, () => parts.windows.continueRun());
-      return `Window ${id} is open; the work goes on in it.`;
+      const why =
+        opened.failed === undefined
+          ? ""
+          : ` The request for the checkpoint failed (${becauseOf(opened.failed)}), so it opened without a note; the model is told where to read.`;
+      return `Window ${windows.branch.current.id} is open; ${goesOn}.${why}`;
     }
     case "nothing_to_leave":
       return "This window holds nothing yet, so there is nothing to leave behind.";
     case "under_way":
       return "A checkpoint of this window is being saved already; the next one opens when it is saved.";
     case "no_checkpoint":
-      return "No checkpoint was saved, so the window stays as it is.";
+      return "No checkpoint was saved, so the window stays as it is. /context new --without-note opens the next one all the same.";
   }
 }

@@ -18,7 +18,7 @@ import { statusText } from "../ui/status.ts";
 import { windowChoices, windowsText } from "../ui/windows.ts";
 import { asideText } from "../window/aside.ts";
 import type { DropClosedWindows } from "./boundary.ts";
-import { openWindow } from "./compactions.ts";
+import { openWindow, openWithoutNote } from "./compactions.ts";
 import type { CurrentSession } from "./current.ts";
 import { examine, type Surroundings } from "./doctor.ts";
 import { forget, forgettable } from "./forget.ts";
@@ -189,7 +189,9 @@ export function wireCommands(
   command("context", {
     answer: (argument, ctx) => {
       if (argument === "") return contextOf(session.of(ctx));
-      const [, instructions] = /^new(?:\s+(.+))?$/s.exec(argument) ?? [];
+      if (/^new\s+--without-note$/.test(argument)) return openWithoutNote(session.of(ctx), ctx);
+      // Another option is a slip, no instruction.
+      const [, instructions] = /^new(?:\s+(?!--)(.+))?$/s.exec(argument) ?? [];
       const isNew = argument === "new" || instructions !== undefined;
       return isNew ? openWindow(host, session.of(ctx), ctx, instructions) : undefined;
     },

@@ -44,6 +44,7 @@ export const MOVES = [
   "manual_failed_later",
   "manual_stubborn",
   "manual_cancelled_early",
+  "left_without_note",
   "foreign_compaction",
   "restart",
 ] as const;
@@ -184,6 +185,10 @@ export class Life {
         return this.#manual(move);
       case "manual_stubborn":
         return this.#manualStubborn();
+      case "left_without_note":
+        this.#keepPromise();
+        this.#carryOut(this.tell({ type: "left_without_note" }));
+        break;
       case "manual_cancelled_early":
         return this.#cancelledEarly();
       case "foreign_compaction":
