@@ -48,6 +48,8 @@ export interface HostContext {
     readonly theme: { fg(color: "dim", text: string): string };
     /** Sees what is typed before the host does. */
     onTerminalInput?(handler: (data: string) => { readonly consume: boolean } | undefined): () => void;
+    getEditorText?(): string;
+    setEditorText?(text: string): void;
   };
   /** Of the run that is going on. */
   readonly signal: AbortSignal | undefined;

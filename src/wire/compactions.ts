@@ -1,6 +1,7 @@
 // Compactions: those of the host become windows, and `/context` opens one by hand.
 import type { HostContext } from "../host/api.ts";
 import { type Host, hasScreen, notify } from "../host/host.ts";
+import { offerLine, TypedInstructions } from "../host/typed.ts";
 import type { SessionParts } from "../session.ts";
 import { becauseOf } from "../window/notices.ts";
 import type { OpenedByHand, StartControlTurn } from "../window/shell.ts";
@@ -12,6 +13,15 @@ function controlTurn(host: Host, ctx: HostContext): StartControlTurn {
 }
 
 export function wireCompactions(host: Host, session: CurrentSession): void {
+  const typed = new TypedInstructions();
+  host.on("session_start", (_event, ctx) => {
+    typed.listen(ctx);
+    return undefined;
+  });
+  host.on("session_shutdown", () => {
+    typed.stop();
+    return undefined;
+  });
   host.onCompacting(async (compaction, ctx) => {
     // Without parts of the session nothing of ours stands in the way of the host's own compaction.
     const parts = session.tryOf(ctx);
@@ -44,7 +54,7 @@ export function wireCompactions(host: Host, session: CurrentSession): void {
     const { windows } = session.of(ctx);
     const isOurs = windows.consolidating;
     windows.compactionEnded(false);
-    if (failure.isRefusal && !isOurs) notify(ctx, SHORT_SESSION_NOTICE, "info");
+    if (failure.isRefusal && !isOurs) notify(ctx, shortSessionNotice(ctx, typed.take()), "info");
   });
   // 0.73.1 tells of no failure: a run that starts says that the compaction is over, unless the compaction started it.
   host.on("agent_start", (_event, ctx) => {
@@ -58,8 +68,15 @@ export function wireCompactions(host: Host, session: CurrentSession): void {
 
 const WALK_LATER_NOTICE =
   "pi-token-budget: the next window is being opened. The tree can be walked when that is done; Escape ends it sooner.";
-const SHORT_SESSION_NOTICE =
-  "pi-token-budget: /context new opens a fresh window in a session of any size, and takes the same instructions: /context new [instructions].";
+const SHORT_SESSION_NOTICE = "pi-token-budget: /context new opens a fresh window in a session of any size";
+
+/** What a person said behind the refused command is one key away, where the editor can take it. */
+function shortSessionNotice(ctx: HostContext, instructions: string | undefined): string {
+  if (instructions === undefined)
+    return `${SHORT_SESSION_NOTICE}, and takes the same instructions: /context new [instructions].`;
+  const isOffered = offerLine(ctx, `/context new ${instructions}`);
+  return `${SHORT_SESSION_NOTICE}${isOffered ? ". It stands in the editor with your words: Enter sends it." : `: /context new ${instructions}`}`;
+}
 
 const WORKING = "The model is working. Press Escape first, then type /context new --without-note again.";
 
