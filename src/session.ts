@@ -13,6 +13,7 @@ import type { LogEntry, LogMessage } from "./host/entries.ts";
 import {
   entriesOf,
   type Host,
+  hasScreen,
   identityOf,
   notify,
   parentSessionOf,
@@ -275,6 +276,9 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
     continues: () => coordination.owner === undefined,
     send: (message, delivery) => host.send(message, delivery),
     report,
+    remark: (text) => {
+      if (hasScreen(ctx)) notify(ctx, `pi-token-budget: ${text}`, "info");
+    },
     mark: (customType, data) => host.mark(customType, data),
   });
   const phase = () => phaseOf(windows.state, enabled(), windows.compacting);

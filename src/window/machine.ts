@@ -36,7 +36,7 @@ export interface LiveState {
   readonly claim: string | undefined;
   /** Messages handed to the host's queue that are not on the branch yet. */
   readonly queued: readonly Queued[];
-  /** A cancelled compaction asks for the fallback at the next check. */
+  /** A cancelled compaction asks for the fallback at the next check, or for the reminder where none was given. */
   readonly fallbackWanted: boolean;
   readonly manual: Manual | undefined;
   readonly failedTries: FailedTries;
@@ -292,12 +292,15 @@ function onBudget(state: WindowState, event: Live<"budget_checked">): Step {
   const hard = log.hardFiredAt === undefined ? event.hardTriggerTokens : undefined;
   const send = (kind: QueuedKind, hardTriggerTokens: number | undefined) => {
     const one: Queued = { kind, via: event.via };
-    const change = { queued: [...queued, one], fallbackWanted: kind === "reminder" && fallbackWanted };
+    const change = { queued: [...queued, one], fallbackWanted: false };
     return live(state, change, { type: "send_control", ...one, hardTriggerTokens });
   };
-  if (event.level === "fallback" || hard !== undefined || fallbackWanted) return send("fallback", hard);
-  const remind = event.level === "reminder" && !log.reminded && !isQueued("reminder");
-  return remind ? send("reminder", undefined) : stay(state);
+  const isClosing = event.level === "fallback" || hard !== undefined;
+  // The host's own threshold may lie far above the fallback's, as in a small window: the reminder comes first there too.
+  if (isClosing || (fallbackWanted && log.reminded)) return send("fallback", hard);
+  const isCalledFor = event.level === "reminder" || fallbackWanted;
+  const remind = isCalledFor && !log.reminded && !isQueued("reminder");
+  return remind ? send("reminder", undefined) : live(state, { fallbackWanted: false });
 }
 
 function onCompaction(before: WindowState, event: Live<"compaction_started">): Step {

@@ -46,3 +46,7 @@ export function storageIsBroken(failure: string): AsideReason {
     wayBack: "Mend that, see /token-budget doctor, then /token-budget on.",
   };
 }
+
+/** For who sees the host's own word for it. */
+export const HOST_COMPACTION_CANCELLED =
+  "Pi says that a compaction was cancelled. That is meant: windows take its place here, and nothing is lost.";

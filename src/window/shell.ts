@@ -64,6 +64,8 @@ export interface WindowShellParts extends Omit<BudgetWatchParts, "send"> {
   readonly keepRecentTokens: number;
   /** Tells the person something, in one line. */
   readonly report: (problem: string) => void;
+  /** Says something to a person at a screen; to nobody else. */
+  readonly remark: (text: string) => void;
   /** Writes a data entry on the log. */
   readonly mark: (customType: string, data: unknown) => void;
 }
@@ -111,6 +113,7 @@ export class WindowShell {
   /** Of the newest compaction. */
   #signal: AbortSignal | undefined;
   #compacting = false;
+  #cancellingIsExplained = false;
   /** The window whose overflow the person was told of. */
   #toldOverflowIn: number | undefined;
   /** The window in which the host refused a consolidation. */
@@ -428,6 +431,7 @@ export class WindowShell {
       default:
         // In a run the next tool result steers the fallback; outside one it rides along with the next prompt.
         if (reason === "threshold" && !compaction.inRun) this.#watch.check("nextTurn");
+        if (reason === "threshold") this.#explainCancelling();
         return { cancel: true };
     }
   }
@@ -500,6 +504,12 @@ export class WindowShell {
   }
 
   // --- the rest ---
+
+  /** Once in a session: the host shows every compaction that is cancelled. */
+  #explainCancelling(): void {
+    if (!this.#cancellingIsExplained) this.#parts.remark(notices.HOST_COMPACTION_CANCELLED);
+    this.#cancellingIsExplained = true;
+  }
 
   /** Once in a window. */
   #tellOverflow(): void {

@@ -90,7 +90,11 @@ export class BudgetWatch {
     const { fence } = this.#live.state.log;
     if (fence === undefined || !this.#riding.delete(fence.requestId)) return [];
     const measured = this.#measure();
-    const isCalledFor = measured && (measured.level === "fallback" || measured.hardTriggerTokens !== undefined);
+    if (!measured) return [fence.requestId];
+    const { level, hardTriggerTokens, contextWindow, used } = measured;
+    // The host would compact: what it asked for by that still stands.
+    const isAtHostThreshold = used !== null && contextWindow - used <= this.#parts.reserveTokens;
+    const isCalledFor = level === "fallback" || hardTriggerTokens !== undefined || isAtHostThreshold;
     return isCalledFor ? [] : [fence.requestId];
   }
 

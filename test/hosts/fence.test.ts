@@ -291,21 +291,24 @@ describe("the budget", () => {
 });
 
 describe("the host's threshold", () => {
-  it("is answered with the fallback, never with a summary", async () => {
+  it("is answered with the reminder and then with the fallback, never with a summary", async () => {
     const s = await pi({
       factories: [slowTool],
       settings: { compaction: { enabled: true, reserveTokens: 60_000, keepRecentTokens: 10 } },
       next: (_request, n) => {
-        if (n === 0) return using(150_000, text("x".repeat(400)));
-        return n === 1 ? using(151_000, note()) : using(1_000, text("done"));
+        if (n < 2) return using(145_000 + n, text("x".repeat(400)));
+        return n === 2 ? using(146_000, note()) : using(1_000, text("done"));
       },
     });
     await s.prompt("one");
     expect(s.requests).toHaveLength(1);
     await s.prompt("two");
-    expect(s.requests).toHaveLength(3);
-    expect(whole(s.requests[1])).toContain("Checkpoint required");
-    expect(first(s.requests[2])).toContain("window, w2");
+    expect(whole(s.requests[1])).toContain("Reminder");
+    expect(whole(s.requests[1])).not.toContain("Checkpoint required");
+    await s.prompt("three");
+    expect(s.requests).toHaveLength(4);
+    expect(whole(s.requests[2])).toContain("Checkpoint required");
+    expect(first(s.requests[3])).toContain("window, w2");
     expect(controls(s, "fallback")).toHaveLength(1);
   });
 });

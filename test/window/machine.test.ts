@@ -83,12 +83,19 @@ describe("new_context", () => {
 });
 
 describe("a compaction of the host", () => {
-  it("at the threshold asks for the fallback and is cancelled", () => {
+  it("at the threshold is cancelled, and asks for the reminder first and for the fallback then", () => {
     const log = new TestLog();
     log.user("hello");
+    const check = { type: "budget_checked", level: "ok", hardTriggerTokens: undefined, via: "nextTurn" } as const;
     const { state, effects } = step(replay(indexOf(log)), compaction("threshold"));
     expect(effects).toEqual([{ type: "cancel_compaction" }]);
-    expect(state.live.fallbackWanted).toBe(true);
+    const reminding = step(state, check);
+    expect(reminding.effects).toMatchObject([{ type: "send_control", kind: "reminder" }]);
+    // The host asks again before the prompt that the reminder rides along with.
+    expect(step(step(reminding.state, compaction("threshold")).state, check).effects).toEqual([]);
+    log.customMessage("pi-token-budget:reminder", "soon full", { kind: "reminder", requestId: "r1", windowId: "w1" });
+    const reminded = step(replay(indexOf(log)), compaction("threshold")).state;
+    expect(step(reminded, check).effects).toMatchObject([{ type: "send_control", kind: "fallback" }]);
   });
 
   it("consolidates what the host still holds of closed windows", () => {
