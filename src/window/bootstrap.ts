@@ -12,10 +12,10 @@ import {
   notesIndexHeading,
   notesIndexOmitted,
 } from "../prompts.ts";
-import { countCodePoints, headOf, oneLine, shorten, tailOf, utf8Bytes } from "../storage/text.ts";
+import { countCodePoints, headOf, oneLine, shorten, tailOf } from "../storage/text.ts";
 import { todoState } from "../todo/replay.ts";
 import { openTodos } from "../todo/text.ts";
-import { CODE_UNITS_PER_TOKEN } from "./usage.ts";
+import { textTokens } from "./token-estimate.ts";
 
 export const REQUEST_INDEX_MAX = 25;
 export const REQUEST_PREVIEW_CODE_POINTS = 160;
@@ -196,13 +196,8 @@ export interface NextWindow {
 }
 
 const WHOLE_REQUEST_SHARE = 0.25;
-
-/** At least so many tokens: a quarter for plain text, one for every other character. */
-function tokensAtMost(text: string): number {
-  // Beyond ASCII each character has two bytes more than code units, or nearly so.
-  const other = (utf8Bytes(text) - text.length) / 2;
-  return (text.length - other) / CODE_UNITS_PER_TOKEN + other;
-}
+/** An estimate may be a quarter short. */
+const ESTIMATE_AT_MOST = 4 / 3;
 
 /** How much of the latest request a bootstrap holds: without a checkpoint a quarter of the model's window, by tokens. */
 function latestRequestMax(branch: BranchIndex, contextWindow: number | undefined): number {
@@ -210,7 +205,8 @@ function latestRequestMax(branch: BranchIndex, contextWindow: number | undefined
   const [latest] = latestRequests(branch);
   if (!latest) return LATEST_REQUEST_CODE_POINTS;
   const { points } = branch.text(latest.row.entry);
-  const share = (contextWindow * WHOLE_REQUEST_SHARE) / Math.max(1, tokensAtMost(points.text));
+  const atMost = Math.max(1, textTokens(points.text) * ESTIMATE_AT_MOST);
+  const share = (contextWindow * WHOLE_REQUEST_SHARE) / atMost;
   return Math.max(LATEST_REQUEST_CODE_POINTS, Math.floor(points.length * Math.min(1, share)));
 }
 

@@ -5,7 +5,8 @@ import type { BranchIndex, Row } from "../log/branch.ts";
 import { grouped } from "../words.ts";
 import type { AsideReason } from "./aside.ts";
 import { type BudgetSettings, thresholds } from "./budget.ts";
-import { CODE_UNITS_PER_TOKEN, estimatedTokens, reportOf, rowTokens } from "./usage.ts";
+import { textTokens } from "./token-estimate.ts";
+import { estimatedTokens, reportOf, rowTokens } from "./usage.ts";
 
 /** The most that a bootstrap with full lists takes; bench/tokens.ts measures it. */
 export const BOOTSTRAP_MAX_TOKENS = 4_000;
@@ -49,7 +50,7 @@ export function leastWindow(fixedTokens: number, limits: RoomLimits): number {
 
 /** An estimate of what every request holds beside its messages. */
 export function promptTokens(systemPrompt: string, tools: readonly object[]): number {
-  return Math.ceil((systemPrompt.length + JSON.stringify(tools).length) / CODE_UNITS_PER_TOKEN);
+  return Math.ceil(textTokens(systemPrompt) + textTokens(JSON.stringify(tools)));
 }
 
 /**

@@ -4,17 +4,16 @@ import { blocksOf, isImageBlock, isTextBlock, isToolCallBlock } from "../host/en
 import type { BranchIndex, Row } from "../log/branch.ts";
 import { reportedTokens } from "./facts.ts";
 import type { LogState } from "./log-state.ts";
+import { textTokens } from "./token-estimate.ts";
 
-/** As Pi itself estimates. */
-export const CODE_UNITS_PER_TOKEN = 4;
 const TOKENS_PER_IMAGE = 1_200;
 
 export function estimatedTokens(content: unknown): number {
   let tokens = 0;
   for (const block of blocksOf(content)) {
-    if (isTextBlock(block)) tokens += block.text.length / CODE_UNITS_PER_TOKEN;
+    if (isTextBlock(block)) tokens += textTokens(block.text);
     else if (isImageBlock(block)) tokens += TOKENS_PER_IMAGE;
-    else if (isToolCallBlock(block)) tokens += JSON.stringify(block.arguments ?? null).length / CODE_UNITS_PER_TOKEN;
+    else if (isToolCallBlock(block)) tokens += textTokens(JSON.stringify(block.arguments ?? null));
   }
   return Math.ceil(tokens);
 }
