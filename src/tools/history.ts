@@ -7,6 +7,7 @@ import type { ItemSource } from "../history/source.ts";
 import type { ImageBlock } from "../host/entries.ts";
 import { windowId, windowNumber } from "../log/branch.ts";
 import { type ItemRole, imageBytes, itemImages } from "../log/item.ts";
+import { typedHead } from "../log/pasted.ts";
 import { leftOutHint } from "../prompts.ts";
 import { shorten } from "../storage/text.ts";
 import type { Execute, ToolCall } from "./define.ts";
@@ -126,6 +127,11 @@ function toolLink({ row }: ListedItem): JsonRow {
   return { tool_namespace: tool.namespace, tool_name: tool.name };
 }
 
+/** What a person sent, with nothing hidden in it: a preview shows what was typed, not what was pasted before it. */
+function isPlainRequest({ row, text, isHidden }: ListedItem): boolean {
+  return row.head.role === "user" && !text.regions.some(isHidden);
+}
+
 function itemRow(item: ListedItem, previewChars: number): JsonRow {
   const { row, text, isHidden } = item;
   const images = describedImages(itemImages(row.entry));
@@ -136,7 +142,7 @@ function itemRow(item: ListedItem, previewChars: number): JsonRow {
     ...toolLink(item),
     chars: text.points.length,
     ...(images && { images }),
-    preview: previewOf(text, isHidden, previewChars),
+    preview: isPlainRequest(item) ? typedHead(text.points.text, previewChars) : previewOf(text, isHidden, previewChars),
   };
 }
 

@@ -2,6 +2,7 @@
 // causes. Pure: the caller hands over the branch and the list of notes.
 import { blocksOf, isTextBlock, isToolCallBlock, type LogEntry } from "../host/entries.ts";
 import type { BranchIndex, Row } from "../log/branch.ts";
+import { pastedBefore, pastedNames, typedHead } from "../log/pasted.ts";
 import {
   bootstrapText,
   CHILDREN_HEADING,
@@ -43,22 +44,32 @@ export interface NoteRow {
 export type NotesIndex = { readonly rows: readonly NoteRow[]; readonly total: number } | undefined;
 
 function requestLine(branch: BranchIndex, row: Row, answered: boolean): string {
-  const text = oneLine(headOf(branch.text(row.entry).points.text, REQUEST_PREVIEW_CODE_POINTS * 4));
+  const text = oneLine(typedHead(branch.text(row.entry).points.text, REQUEST_PREVIEW_CODE_POINTS * 4));
   const mark = answered ? " (answered)" : "";
   return `${row.head.id} — w${row.window}${mark} — ${shorten(text, REQUEST_PREVIEW_CODE_POINTS).toWellFormed()}`;
 }
 
-/** The latest request in full, or its head and tail with the call that reads the rest. */
+/**
+ * The latest request in full; else what was typed behind what was pasted, in full or its head and tail, with the calls
+ * that read the rest.
+ */
 function latestRequest(branch: BranchIndex, row: Row, maxCodePoints: number): string {
   const { points } = branch.text(row.entry);
-  const quoted = (text: string) =>
-    `<request id="${row.head.id}" window="w${row.window}">\n${text.toWellFormed()}\n</request>`;
+  const quoted = (...parts: readonly string[]) =>
+    `<request id="${row.head.id}" window="w${row.window}">\n${parts.join("\n").toWellFormed()}\n</request>`;
+  const leftOut = (what: string, offset: number) => {
+    const rest = { item_id: row.head.id, window_id: `w${row.window}`, offset_chars: offset };
+    return `[… ${what}: history_read_item ${JSON.stringify(rest)}]`;
+  };
   if (points.length <= maxCodePoints) return quoted(points.text);
+  const pasted = pastedBefore(points.text);
+  const start = points.toCodePoint(pasted.end);
+  const before = start === 0 ? [] : [leftOut(`${start} characters of ${pastedNames(pasted)} left out`, 0)];
+  const typed = points.text.slice(pasted.end);
+  if (points.length - start <= maxCodePoints) return quoted(...before, typed);
   const half = Math.floor(maxCodePoints / 2);
-  const rest = { item_id: row.head.id, window_id: `w${row.window}`, offset_chars: half };
-  return quoted(
-    `${headOf(points.text, half)}\n[… ${points.length - 2 * half} characters left out: history_read_item ${JSON.stringify(rest)}]\n${tailOf(points.text, half)}`,
-  );
+  const middle = leftOut(`${points.length - start - 2 * half} characters left out`, start + half);
+  return quoted(...before, headOf(typed, half), middle, tailOf(typed, half));
 }
 
 function isFinalAnswer(entry: LogEntry): boolean {
@@ -239,7 +250,9 @@ export function recentItems(branch: BranchIndex): readonly string[] {
   for (let i = branch.rows.length - 1; i >= firstRow && lines.length < REMINDER_ITEMS; i--) {
     const { head, entry, window } = branch.rows[i] as Row;
     if (head.internal) continue;
-    const beginning = oneLine(headOf(branch.text(entry).points.text, REMINDER_ITEM_CODE_POINTS * 4)).toWellFormed();
+    const { text } = branch.text(entry).points;
+    const begin = head.role === "user" ? typedHead : headOf;
+    const beginning = oneLine(begin(text, REMINDER_ITEM_CODE_POINTS * 4)).toWellFormed();
     lines.unshift(`${head.id} — w${window} — ${head.role} — ${shorten(beginning, REMINDER_ITEM_CODE_POINTS)}`);
   }
   return lines;
