@@ -312,7 +312,7 @@ describe("what models report", () => {
 
   it("no usage at all: the window's own text is counted, in the first window and in later ones", async () => {
     const none = { input: 0, output: 0, totalTokens: 0 };
-    const big = () => text("y".repeat(60_000));
+    const big = () => text("y".repeat(64_000));
     const s = await pi({
       contextWindow: 40_000,
       factories: [slowTool],
