@@ -161,8 +161,9 @@ function wire(
   wireCommands(host, session, { drop, redraw, surroundings: wiring.surroundings, env: wiring.env });
   todos.follow();
   wirePlans(host, wiring.env);
-  guardRequests();
   wireJoining(host, session, wiring.joining, onProblem);
+  // The last word on a request: a handler behind it could not read what it stops.
+  guardRequests();
   // Behind every other handler: none of them writes any more.
   host.on("session_shutdown", async ({ reason }) => {
     if (reason !== "reload") await session.leave();
