@@ -101,6 +101,6 @@ describe("/task", () => {
   });
 
   it("says what it is for when there are no tasks", () => {
-    expect(listText([])).toMatch(/^There are no tasks\. usage: \/task/);
+    expect(listText([])).toMatch(/^There are no tasks\.\nUsage:\n {2}\/task <goal>: /);
   });
 });
