@@ -18,6 +18,26 @@ export type { FileView, RestrictedTask, TaskView } from "./src/dispatch/view.ts"
 export { CategoryModelError, type ErrorCode, TokenBudgetError } from "./src/errors.ts";
 export { createTokenBudgetExtension, type TokenBudgetExtension, type TokenBudgetOptions } from "./src/extension.ts";
 export { type AgentInfo, type FindTaskOptions, getTokenBudgetTask, type TokenBudgetTask } from "./src/launcher.ts";
+export type { ItemRole } from "./src/log/item.ts";
+export { type OpenTaskOptions, openTask } from "./src/reader/open.ts";
+export type {
+  FoundHistoryItem,
+  HistoryItem,
+  HistoryPage,
+  HistoryQuery,
+  HistoryRegion,
+  HistoryWindow,
+  ListedHistoryItem,
+  NoteInfo,
+  NoteMatch,
+  NoteQuery,
+  NoteSearchPage,
+  NoteSearchQuery,
+  NoteText,
+  ReadableAgent,
+  ReadHistoryItem,
+  TaskReader,
+} from "./src/reader/types.ts";
 export type { Category } from "./src/task/category.ts";
 export type { TaskContext, TaskMembership } from "./src/task/context.ts";
 export type { TodoItem, TodoStatus } from "./src/todo/list.ts";

@@ -2,8 +2,8 @@
 // from which the others read. Every path between agents goes through `canRead` and `assertFlow` here.
 import type { OwnerCategories } from "./category/owners.ts";
 import { messageOf, TokenBudgetError } from "./errors.ts";
-import { JournalReader } from "./history/journal-reader.ts";
 import { JournalWriter } from "./history/journal-writer.ts";
+import { OpenJournals } from "./history/open-journals.ts";
 import type { ItemSource } from "./history/source.ts";
 import type { EntrySource } from "./host/entries.ts";
 import { NotesStore } from "./notes/store.ts";
@@ -14,8 +14,6 @@ import { assertFlow, type Category, canRead } from "./task/category.ts";
 import type { SessionTask, TaskAgent } from "./task/membership.ts";
 import type { RunningChild } from "./window/bootstrap.ts";
 
-/** Journals of other agents that are kept open; each holds its index in memory. */
-const OPEN_JOURNALS_MAX = 4;
 /** Agents named in one answer. */
 const LISTED_AGENTS_MAX = 50;
 /** Agents whose first request is read and named in one answer, the newest. */
@@ -65,8 +63,7 @@ export class AgentAccess {
   readonly #parts: AgentAccessParts;
   readonly #journal: JournalWriter;
   readonly #reported = new Set<string>();
-  /** Most recently used last. */
-  readonly #readers = new Map<string, JournalReader>();
+  readonly #journals = new OpenJournals();
   /** First lines of what agents were asked first, which never change; null for one that ended without a request. */
   readonly #taskLines = new Map<string, string | null>();
 
@@ -84,7 +81,7 @@ export class AgentAccess {
   async historyOf(agentName: string | undefined): Promise<ItemSource> {
     const address = resolveAddress(this.agent, agentName);
     if (address === this.agent) return this.#parts.ownHistory();
-    return this.#journalOf(this.#readable(address));
+    return this.#journals.read(this.#readable(address));
   }
 
   notesToRead(address: string): NotesStore {
@@ -173,7 +170,7 @@ export class AgentAccess {
         const known = this.#taskLines.get(child.address);
         const isMet = known !== undefined && (known !== null || !child.running);
         if (isMet || !this.#mayRead(own, child)) continue;
-        const line = taskLine(await this.#journalOf(child));
+        const line = taskLine(await this.#journals.read(child));
         if (line !== undefined || !child.running) this.#taskLines.set(child.address, line ?? null);
       }
     } catch {
@@ -255,17 +252,6 @@ export class AgentAccess {
 
   #notesOf({ notesRoot: root, address: agent }: TaskAgent): NotesStore {
     return new NotesStore({ root, agent, maxFileBytes: this.#parts.maxFileBytes() });
-  }
-
-  #journalOf({ address, historyDir }: TaskAgent): Promise<ItemSource> {
-    const reader = this.#readers.get(address) ?? new JournalReader({ directory: historyDir, agent: address });
-    this.#readers.delete(address);
-    this.#readers.set(address, reader);
-    for (const oldest of this.#readers.keys()) {
-      if (this.#readers.size <= OPEN_JOURNALS_MAX) break;
-      this.#readers.delete(oldest);
-    }
-    return reader.refresh();
   }
 
   /** Agents that lists show with their first request, the newest first. */

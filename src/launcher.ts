@@ -8,6 +8,7 @@ import type { HostApi } from "./host/api.ts";
 import { assertArgument, assertObject, FILLED_TEXT, fieldOf, optional } from "./options.ts";
 import type { Category } from "./task/category.ts";
 import type { TaskContext } from "./task/context.ts";
+import type { TaskAgent } from "./task/membership.ts";
 
 /** Questions for the task of a session. */
 export const TASK_CHANNEL = "pi-token-budget:task";
@@ -28,6 +29,12 @@ export interface AgentInfo {
   readonly created: string;
   /** Whether a process runs it now. */
   readonly running: boolean;
+}
+
+/** An agent as the registry has it, with what its content is. */
+export function agentInfo(agent: TaskAgent, category: Category | undefined): AgentInfo {
+  const { address: agentName, parent: parentAgentName, sessionId, sessionFile, created, running } = agent;
+  return { agentName, parentAgentName, sessionId, sessionFile, category, created, running };
 }
 
 /** A session's place in its root task. */

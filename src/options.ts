@@ -47,6 +47,10 @@ export const COUNT = fieldOf(
   "a whole number of at least 0",
   (value) => Number.isSafeInteger(value) && Number(value) >= 0,
 );
+export const POSITIVE_COUNT = fieldOf(
+  "a whole number of at least 1",
+  (value) => Number.isSafeInteger(value) && Number(value) >= 1,
+);
 export const TEXTS = fieldOf(
   "a list of texts",
   (value) => Array.isArray(value) && value.every((each) => typeof each === "string"),

@@ -7,7 +7,7 @@ import type { HostContext } from "../host/api.ts";
 import type { Host } from "../host/host.ts";
 import { realModels } from "../host/models.ts";
 import { loadHostSdk } from "../host/sdk.ts";
-import { announceTask, type TokenBudgetTask } from "../launcher.ts";
+import { agentInfo, announceTask, type TokenBudgetTask } from "../launcher.ts";
 import type { SessionParts } from "../session.ts";
 import { writeTaskEntry } from "../subagents/child-entry.ts";
 import type { CurrentSession, Wiring } from "./current.ts";
@@ -136,16 +136,7 @@ export function launcherTask(
     agentName: task.agent,
     parentAgentName: task.parent,
     sessionId,
-    agents: () =>
-      task.agents().map((agent) => ({
-        agentName: agent.address,
-        parentAgentName: agent.parent,
-        sessionId: agent.sessionId,
-        sessionFile: agent.sessionFile,
-        category: access.contentOf(agent),
-        created: agent.created,
-        running: agent.running,
-      })),
+    agents: () => task.agents().map((agent) => agentInfo(agent, access.contentOf(agent))),
     category: () => parts.category(),
     childExtension: () => childExtension(parts, packageDirectory),
     model: () => {

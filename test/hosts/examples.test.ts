@@ -13,8 +13,11 @@ import {
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { run } from "../../fixtures/pi/cli.ts";
-import { scratchFolder } from "../../fixtures/pi/environment.ts";
+import { currentAgentDir, scratchFolder } from "../../fixtures/pi/environment.ts";
 import { currentHostName, hostNamed, PACKAGE_DIR } from "../../fixtures/pi/hosts.ts";
+import { call } from "../../fixtures/pi/scripted-model.ts";
+import { openPi } from "../../fixtures/pi/session.ts";
+import { homeStorage } from "../../src/task/layout.ts";
 
 const EXAMPLES = join(PACKAGE_DIR, "docs/examples");
 const MINUTES = 60_000;
@@ -79,5 +82,31 @@ describe("the example of a parent and a child", () => {
     const compilerOptions = { ...strict, skipLibCheck: true, module: "nodenext", target: "es2023", types: ["node"] };
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files }));
     await succeeds(process.execPath, [join(PACKAGE_DIR, "node_modules/typescript/bin/tsc"), "-p", folder], folder);
+  });
+});
+
+describe("the example of a program without a model", () => {
+  it("reads the task of a session that has ended, with plain Node", async () => {
+    const [savePlan, answer] = [
+      call("notes_write_file", { path: "plan.md", text: "Read the parser.\n" }),
+      "All planned.",
+    ];
+    const session = await openPi({ next: (_request, n) => (n === 0 ? [savePlan] : answer) });
+    await session.prompt("Make a plan.");
+    const { sessionId, sessionFile } = session.session;
+    const storageRoot = homeStorage({ sessionId, sessionFile }, currentAgentDir());
+    await session.dispose();
+    const folder = consumer();
+    const context = { version: 1, runId: sessionId, rootSessionId: sessionId, storageRoot };
+    writeFileSync(join(folder, "task.json"), JSON.stringify(context));
+    expect(await succeeds(host.node, ["read-a-task.mjs", "task.json"], folder)).toBe(
+      ["/root", "  last: assistant: All planned.", "  note plan.md: Read the parser.", ""].join("\n"),
+    );
+    const found = await succeeds(host.node, ["read-a-task.mjs", "task.json", "a plan"], folder);
+    expect(found).toMatch(/^\/root\n {2}w1 \S+: Make a plan\.\n$/);
+    writeFileSync(join(folder, "gone.json"), JSON.stringify({ ...context, storageRoot: join(folder, "gone") }));
+    const gone = await run(host.node, ["read-a-task.mjs", "gone.json"], { cwd: folder });
+    expect([gone.code, gone.stdout]).toEqual([1, ""]);
+    expect(gone.stderr).toMatch(/^There is no root task .*; nothing was made there\./);
   });
 });
