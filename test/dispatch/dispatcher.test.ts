@@ -13,17 +13,10 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { pdf, workbook } from "../../fixtures/files/documents.ts";
+import { until } from "../../fixtures/pi/wait.ts";
 import { checkedAttachments } from "../../src/dispatch/attachments.ts";
 import type { TaskView } from "../../src/dispatch/view.ts";
 import { answering, bench, runnerOf, scriptRunner } from "./dispatchers.ts";
-
-const until = async (condition: () => boolean | Promise<boolean>) => {
-  const deadline = Date.now() + 10_000;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error("it did not happen");
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-};
 
 describe("a task", () => {
   it("is stored with its originals before its runner starts, and ends in one commit", async () => {
@@ -138,7 +131,7 @@ describe("a task", () => {
     });
     const { dispatcher } = bench([runner], { parent: { route } });
     const opening = dispatcher.dispatch({ goal: "g" });
-    await until(() => isAsked);
+    await until("the question", () => isAsked);
     const closing = dispatcher.close();
     open("p/m");
     await closing;
@@ -158,14 +151,14 @@ describe("a task", () => {
     ]);
     const handles = [];
     for (let n = 1; n <= 4; n++) handles.push(await dispatcher.dispatch({ goal: `goal ${n}` }));
-    await until(() => started.length === 4);
+    await until("start of task 4", () => started.length === 4);
     for (let n = 5; n <= 6; n++) handles.push(await dispatcher.dispatch({ goal: `goal ${n}` }));
     const [fifth, sixth] = handles.slice(4);
     expect(fifth?.task.progress).toBe("queued");
     await fifth?.cancel();
     expect(await fifth?.result).toMatchObject({ status: "cancelled", error: null, progress: "" });
     release.shift()?.();
-    await until(() => started.length === 5);
+    await until("start of task 5", () => started.length === 5);
     expect(started[4]).toContain("goal 6");
     for (const each of release) each();
     expect((await sixth?.result)?.status).toBe("completed");

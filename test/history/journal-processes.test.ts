@@ -10,13 +10,15 @@ import { build } from "esbuild";
 import { expect, onTestFinished, test } from "vitest";
 import { chance } from "../../fixtures/story/random.ts";
 import type { JournalReader } from "../../src/history/journal-reader.ts";
+import { rounds } from "../rounds.ts";
 import { exitCodeOf, kill } from "../storage/children.ts";
 import { temporaryDirectory } from "../storage/disks.ts";
 import { branchUpTo, idOf, SHARED_ENTRIES } from "./children/shared-session.ts";
 import { newDirectory, readerOf } from "./journals.ts";
 
-/** The nightly form sets more. */
-const KILLS = Number(process.env.JOURNAL_KILLS ?? 60);
+const KILLS = rounds(9, 60);
+const SEED = 4;
+const ENTRIES_EACH = rounds(8, 20);
 const WRITERS = 3;
 const STALE_MS = 1_000;
 const TEST_MS = 120_000 + KILLS * 4_000;
@@ -90,7 +92,7 @@ test("writers of one session in several processes lose nothing and write nothing
   const directory = newDirectory();
   const writers = new Writers(await compiledChild(), directory);
   const names = Array.from({ length: WRITERS }, (_, at) => `w${at}`);
-  const children = names.map((name) => writers.start(name, 20));
+  const children = names.map((name) => writers.start(name, ENTRIES_EACH));
   const reader = readerOf(directory);
   const ended = Promise.all(children.map(exitCodeOf));
   let running = true;
@@ -106,15 +108,15 @@ test("writers of one session in several processes lose nothing and write nothing
   await expectWhole(readerOf(directory), writers.acknowledged);
   const written = writtenIds(directory);
   expect(new Set(written).size).toBe(written.length);
-  expect(written).toHaveLength(SHARED_ENTRIES + WRITERS * 20);
-  expect([...writers.acknowledged.values()]).toEqual(names.map(() => 19));
+  expect(written).toHaveLength(SHARED_ENTRIES + WRITERS * ENTRIES_EACH);
+  expect([...writers.acknowledged.values()]).toEqual(names.map(() => ENTRIES_EACH - 1));
   expect(readdirSync(directory).sort()).toEqual(["journal.index", "journal.jsonl"]);
   expect(statSync(directory).mode & 0o777).toBe(0o700);
   for (const name of readdirSync(directory)) expect(statSync(join(directory, name)).mode & 0o777).toBe(0o600);
 });
 
 test(`writers that are killed at any instant, ${KILLS} times`, { timeout: TEST_MS }, async () => {
-  const luck = chance(Number(process.env.JOURNAL_SEED ?? 4));
+  const luck = chance(SEED);
   const file = await compiledChild();
   let kills = 0;
   // Several journals, so that first journals are cut off too.

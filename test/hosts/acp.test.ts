@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { loadHost } from "../../fixtures/pi/hosts.ts";
 import { call } from "../../fixtures/pi/scripted-model.ts";
+import { until } from "../../fixtures/pi/wait.ts";
 import { openPlanSocket, type PlanSocket } from "../../src/acp/plan-socket.ts";
 import { ACP_SOCKET_VARIABLE, type PlanPush } from "../../src/acp/wire.ts";
 import { item } from "../todo/items.ts";
@@ -32,8 +33,7 @@ const QUIET_MS = 150;
 
 /** The contents and session of each push, once that many have come and no more do. */
 async function heard(count: number): Promise<readonly (readonly [string, ...string[]])[]> {
-  const end = Date.now() + LIMIT_MS;
-  while (pushes.length < count && Date.now() < end) await new Promise((resolve) => setTimeout(resolve, 10));
+  await until(`${count} pushes`, () => pushes.length >= count, { limitMs: LIMIT_MS });
   await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
   return pushes
     .splice(0)

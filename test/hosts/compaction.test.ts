@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { call, text } from "../../fixtures/pi/scripted-model.ts";
 import { until } from "../../fixtures/pi/wait.ts";
 import {
+  asked,
   closeAfterEach,
   compactions,
   controls,
@@ -94,7 +95,7 @@ describe("/compact", () => {
       () => "done",
       (error: Error) => error.message,
     );
-    while (s.requests.length < 2) await sleep(5);
+    await asked(s, 2);
     s.session.abortCompaction();
     expect(await compacting).toMatch(/cancel|abort/i);
     await s.settled();
@@ -128,16 +129,18 @@ describe("/compact", () => {
       },
     });
     void s.session.prompt("build it").catch(() => undefined);
-    while (!s.branch().some((entry) => entry.type === "message" && entry.message.role === "assistant")) await sleep(5);
+    await until("an answer on the branch", () =>
+      s.branch().some((entry) => entry.type === "message" && entry.message.role === "assistant"),
+    );
     await s.session.compact();
     await until("continuation", () => s.requests.findIndex(isAsked) + 2 === s.requests.length);
     await s.settled();
     // The host itself asks once more on the aborted signal before the run ends; that request is answered "aborted".
-    const asked = s.requests.findIndex(isAsked);
-    expect(s.requests.slice(asked)).toHaveLength(2);
-    expect(first(s.requests[asked + 1])).toContain("window, w2");
-    expect(first(s.requests[asked + 1])).toContain("build it");
-    expect(texts(s.requests[asked + 1]).at(-1)).toContain("interrupted your work");
+    const at = s.requests.findIndex(isAsked);
+    expect(s.requests.slice(at)).toHaveLength(2);
+    expect(first(s.requests[at + 1])).toContain("window, w2");
+    expect(first(s.requests[at + 1])).toContain("build it");
+    expect(texts(s.requests[at + 1]).at(-1)).toContain("interrupted your work");
   });
 
   it("reuses a checkpoint whose compaction failed, until the user speaks again", async () => {
@@ -329,7 +332,7 @@ describe("a reminder that never reached the branch", () => {
       next: (_request, n) => (n === 0 ? using(150_000, call("slow", { ms: 400 })) : using(150_000, text("done"))),
     });
     void s.session.prompt("go").catch(() => undefined);
-    while (s.requests.length === 0) await sleep(5);
+    await asked(s, 1);
     await sleep(50);
     await s.session.abort();
     await s.settled();

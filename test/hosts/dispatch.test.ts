@@ -19,6 +19,7 @@ import { makeEnvironment } from "../../fixtures/pi/environment.ts";
 import { currentHostName, hostNamed, PACKAGE_DIR } from "../../fixtures/pi/hosts.ts";
 import { call, type Request, type Script, text, textOf } from "../../fixtures/pi/scripted-model.ts";
 import { openPi, type PiSession } from "../../fixtures/pi/session.ts";
+import { until } from "../../fixtures/pi/wait.ts";
 import { taskLayout } from "../../src/task/layout.ts";
 
 const require = createRequire(import.meta.url);
@@ -160,7 +161,7 @@ describe("a task in a child session", () => {
       isTask(request) ? { content: [text("late")], delayMs: 60_000 } : "hello",
     );
     const handle = await dispatcher.dispatch({ goal: "slow" });
-    while (prompts(pi.requests).length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    await until("the task's request", () => prompts(pi.requests).length > 0);
     await handle.cancel();
     expect(await handle.result).toMatchObject({ status: "cancelled", result: null });
   });

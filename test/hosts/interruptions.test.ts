@@ -1,7 +1,18 @@
 // What must not happen behind a person's back: work that goes on after Esc, fences that no longer fit, lost messages.
 import { describe, expect, it } from "vitest";
 import { call, text } from "../../fixtures/pi/scripted-model.ts";
-import { closeAfterEach, compactions, controls, first, pi, SHORT_COMPACTION, texts, using, whole } from "./support.ts";
+import {
+  asked,
+  closeAfterEach,
+  compactions,
+  controls,
+  first,
+  pi,
+  SHORT_COMPACTION,
+  texts,
+  using,
+  whole,
+} from "./support.ts";
 import { slowTool } from "./tools.ts";
 
 closeAfterEach();
@@ -28,7 +39,7 @@ describe("after Esc, or an error", () => {
       next: twoWindowsThen(() => using(1_000, text(LONG), call("slow", { ms: 5_000 }))),
     });
     void s.session.prompt("go").catch(() => undefined);
-    while (s.requests.length < 5) await sleep(5);
+    await asked(s, 5);
     await sleep(50);
     await s.session.abort();
     await s.settled({ quietChecks: 30 });
@@ -64,7 +75,7 @@ describe("a message queued during /context new", () => {
     });
     await s.prompt("first");
     const command = s.session.prompt("/context new");
-    while (s.requests.length < 2) await sleep(5);
+    await asked(s, 2);
     await s.session.followUp("FOLLOW ME");
     await command;
     await s.settled({ quietChecks: 30 });

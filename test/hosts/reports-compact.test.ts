@@ -7,14 +7,25 @@ import { describe, expect, it } from "vitest";
 import { currentHostName, loadHost } from "../../fixtures/pi/hosts.ts";
 import { call, type Request, text } from "../../fixtures/pi/scripted-model.ts";
 import type { PiSession } from "../../fixtures/pi/session.ts";
-import { closeAfterEach, compactions, controls, first, pi, SHORT_COMPACTION, texts, using, whole } from "./support.ts";
+import { until } from "../../fixtures/pi/wait.ts";
+import {
+  asked,
+  closeAfterEach,
+  compactions,
+  controls,
+  first,
+  pi,
+  SHORT_COMPACTION,
+  texts,
+  using,
+  whole,
+} from "./support.ts";
 import { slowTool } from "./tools.ts";
 
 closeAfterEach();
 
 const LONG = "x".repeat(4_000);
 const note = (path = "checkpoint.md") => call("notes_write_file", { path, text: "the state" });
-const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const isAsked = (request: Request) => whole(request).includes("the user asked for a fresh window");
 const isSaved = (request: Request) => whole(request).includes('\\"bytes\\":9');
 const requestsWith = (s: PiSession, words: string) => s.requests.filter((request) => whole(request).includes(words));
@@ -33,7 +44,7 @@ describe("report 5", () => {
       const s = await pi({ settings: SHORT_COMPACTION, next: slowCheckpoint });
       await s.prompt("first request");
       const compacting = s.session.compact();
-      while (s.requests.length < 2) await sleep(5);
+      await asked(s, 2);
       await s.session[how]("QUEUED WORDS");
       await compacting;
       await s.settled({ quietChecks: 30 });
@@ -58,8 +69,9 @@ describe("report 5", () => {
         next: (request, n) => (n === 0 ? [text(LONG), call("slow", { ms: 2_000 })] : slowCheckpoint(request, n)),
       });
       void s.session.prompt("first request").catch(() => undefined);
-      while (!s.branch().some((entry) => entry.type === "message" && entry.message.role === "assistant"))
-        await sleep(5);
+      await until("an answer on the branch", () =>
+        s.branch().some((entry) => entry.type === "message" && entry.message.role === "assistant"),
+      );
       await s.session[how]("QUEUED WORDS");
       await s.session.compact();
       await s.settled({ quietChecks: 30 });
@@ -83,7 +95,7 @@ describe("report 5", () => {
     });
     await s.prompt("first request");
     const compacting = s.session.compact().catch((error: Error) => error.message);
-    while (s.requests.length < 2) await sleep(5);
+    await asked(s, 2);
     await s.session.steer("QUEUED WORDS");
     expect(await compacting).toMatch(/cancel/i);
     await s.settled({ quietChecks: 30 });
@@ -102,7 +114,7 @@ describe("report 5", () => {
     const s = await pi({ settings: SHORT_COMPACTION, next: slowCheckpoint });
     await s.prompt("first request");
     const compacting = s.session.compact();
-    while (s.requests.length < 2) await sleep(5);
+    await asked(s, 2);
     await expect(s.session.prompt("QUEUED WORDS")).rejects.toThrow(/compaction is in progress|already processing/i);
     await compacting;
     await s.settled({ quietChecks: 30 });
@@ -123,7 +135,7 @@ describe("report 7", () => {
       },
     });
     const run = s.prompt("go");
-    while (s.requests.length < 2) await sleep(2);
+    await asked(s, 2);
     await s.session.steer("STEER ONE");
     await s.session.steer("STEER TWO");
     await s.session.followUp("FOLLOW");

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { currentHostName } from "../../fixtures/pi/hosts.ts";
 import { call, type Request, text } from "../../fixtures/pi/scripted-model.ts";
 import type { PiSession } from "../../fixtures/pi/session.ts";
+import { until } from "../../fixtures/pi/wait.ts";
 import { closeAfterEach, compactions, first, pi, SHORT_COMPACTION, using, whole } from "./support.ts";
 import { slowTool } from "./tools.ts";
 
@@ -18,14 +19,6 @@ function answer(s: PiSession, words: string): string {
   const found = s.branch().find((entry) => entry.type === "message" && JSON.stringify(entry.message).includes(words));
   if (!found) throw new Error(`nothing says ${words}`);
   return found.id;
-}
-
-async function until(what: string, isSo: () => boolean): Promise<void> {
-  const deadline = Date.now() + 10_000;
-  while (!isSo()) {
-    if (Date.now() > deadline) throw new Error(`never: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
 }
 
 describe("/tree", () => {

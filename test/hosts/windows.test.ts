@@ -1,7 +1,7 @@
 // Windows by new_context in a real session on every host: what the model is sent, how often, and what the log holds.
 import { describe, expect, it } from "vitest";
 import { call, type Request, text } from "../../fixtures/pi/scripted-model.ts";
-import { closeAfterEach, first, pi, roles, texts, unpaired } from "./support.ts";
+import { asked, closeAfterEach, first, pi, roles, texts, unpaired } from "./support.ts";
 import { slowTool } from "./tools.ts";
 
 closeAfterEach();
@@ -76,7 +76,7 @@ describe("new_context", () => {
       next: (_request, n) => (n === 0 ? [call("slow", { ms: 60 }), call("new_context")] : `answer ${n}`),
     });
     const run = s.prompt("go");
-    while (s.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+    await asked(s, 1);
     await s.session.steer("STEERED");
     await s.session.followUp("FOLLOWED");
     await run;

@@ -2,16 +2,18 @@
 import { readFileSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { until } from "../../fixtures/pi/wait.ts";
 import { NotesStore } from "../../src/notes/store.ts";
+import { rounds } from "../rounds.ts";
 import { exitCodeOf, kill, startChild } from "../storage/children.ts";
 import { temporaryDirectory, treeOf } from "../storage/disks.ts";
 
 const WRITER = new URL("./children/append-lines.ts", import.meta.url);
-const WRITERS = 8;
+const WRITERS = rounds(4, 8);
 const TEST_MS = 180_000;
 const STALE_MS = 2_000;
-const KILLS = 16;
-const LINES_EACH = 25;
+const KILLS = rounds(3, 16);
+const LINES_EACH = rounds(10, 25);
 /** A kill comes after so many acknowledged lines, in turn. */
 const LINES_BEFORE_KILL = [3, 11, 5, 17, 2, 8];
 
@@ -27,7 +29,7 @@ function linesOf(root: string): string[] {
   return text.split("\n").slice(0, -1);
 }
 
-test("eight processes append to one note and lose nothing", { timeout: TEST_MS }, async () => {
+test(`${WRITERS} processes append to one note and lose nothing`, { timeout: TEST_MS }, async () => {
   const root = join(temporaryDirectory(), "notes");
   const acknowledged: string[] = [];
   const ids = Array.from({ length: WRITERS }, (_, at) => `w${at}`);
@@ -40,7 +42,7 @@ test("eight processes append to one note and lose nothing", { timeout: TEST_MS }
   expect(treeOf(`${root}.meta/locks`)).toEqual([]);
 });
 
-test("writers killed at any moment lose no acknowledged line", { timeout: TEST_MS }, async () => {
+test(`writers killed at any moment, ${KILLS} times, lose no acknowledged line`, { timeout: TEST_MS }, async () => {
   const root = join(temporaryDirectory(), "notes");
   const acknowledged: string[] = [];
   let started = 0;
@@ -48,7 +50,11 @@ test("writers killed at any moment lose no acknowledged line", { timeout: TEST_M
   const children = Array.from({ length: WRITERS }, start);
   for (let kills = 0; kills < KILLS; kills++) {
     const wanted = acknowledged.length + (LINES_BEFORE_KILL[kills % LINES_BEFORE_KILL.length] ?? 1);
-    while (acknowledged.length < wanted) await new Promise((done) => setImmediate(done));
+    await until(
+      () => `${wanted} acknowledged lines, but ${acknowledged.length}`,
+      () => acknowledged.length >= wanted,
+      { checkMs: 1 },
+    );
     const victim = children.splice(kills % WRITERS, 1, start())[0];
     if (victim) await kill(victim);
   }

@@ -2,14 +2,16 @@
 import { utimesSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { until } from "../../fixtures/pi/wait.ts";
+import { rounds } from "../rounds.ts";
 import { exitCodeOf, kill, messageFrom, startChild } from "../storage/children.ts";
 import { treeOf } from "../storage/disks.ts";
 import { inMemory, memberOf, newPlace, type Place } from "./tasks.ts";
 
 const JOINER = new URL("./children/join.ts", import.meta.url);
-const PROCESSES = 8;
-const SESSIONS_EACH = 6;
-const KILLED = 6;
+const PROCESSES = rounds(4, 8);
+const SESSIONS_EACH = rounds(4, 6);
+const KILLED = rounds(3, 6);
 const STALE_MS = 2_000;
 const TEST_MS = 180_000;
 
@@ -17,7 +19,7 @@ function startJoiner(place: Place, membership: unknown, ids: readonly string[], 
   return startChild(JOINER, [place.agentDir, membership ? JSON.stringify(membership) : "", ids.join(","), ...rest]);
 }
 
-test("eight processes register their agents at once and lose none", { timeout: TEST_MS }, async () => {
+test(`${PROCESSES} processes register their agents at once and lose none`, { timeout: TEST_MS }, async () => {
   const place = newPlace();
   const { task } = place.open(place.session("r"));
   await task.join();
@@ -75,7 +77,7 @@ test("a session opened in a second process is the same agent of the same task", 
   expect(task.agents().map(({ address }) => address)).toEqual(["/root", "/root/a/b", "/root/x"]);
 });
 
-test("agents of killed processes have ended, whatever they were doing", { timeout: TEST_MS }, async () => {
+test(`agents of ${KILLED} killed processes have ended, whatever they were doing`, { timeout: TEST_MS }, async () => {
   const place = newPlace();
   const { task } = place.open(inMemory("r"), { staleLockMs: STALE_MS });
   await task.join();
@@ -85,7 +87,11 @@ test("agents of killed processes have ended, whatever they were doing", { timeou
     const child = startJoiner(place, memberOf(task), ids, ["memory", "stay", String(STALE_MS)]);
     const wanted = acknowledged.length + 1 + round;
     child.on("message", (address) => acknowledged.push(String(address)));
-    while (acknowledged.length < wanted) await new Promise((done) => setImmediate(done));
+    await until(
+      () => `${wanted} acknowledged agents`,
+      () => acknowledged.length >= wanted,
+      { checkMs: 1 },
+    );
     await kill(child);
   }
   const agents = task.agents();

@@ -11,6 +11,7 @@ import {
   type WindowState,
 } from "../../src/window/machine.ts";
 import { call, indexOf, openerDetails, TestLog, text } from "../log/branches.ts";
+import { rounds } from "../rounds.ts";
 import { FENCE_REQUESTS, Life, MOVES } from "./lives.ts";
 
 const decide = (log: TestLog, event: LiveEvent): Effect | undefined => step(replay(indexOf(log)), event).effects[0];
@@ -128,8 +129,7 @@ describe("a compaction of the host", () => {
   });
 });
 
-/** In `npm test`; the nightly form sets PI_TOKEN_BUDGET_PROPERTY_RUNS=20000. */
-const RUNS = Number(process.env.PI_TOKEN_BUDGET_PROPERTY_RUNS ?? 2_000);
+const RUNS = rounds(2_000, 20_000);
 
 function durable({ log }: WindowState) {
   return log;

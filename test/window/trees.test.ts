@@ -14,6 +14,7 @@ import { LiveWindow } from "../../src/window/live.ts";
 import type { LogState } from "../../src/window/log-state.ts";
 import { fenceOf, replay } from "../../src/window/machine.ts";
 import { call, openerDetails, text } from "../log/branches.ts";
+import { rounds } from "../rounds.ts";
 
 let folder = "";
 beforeAll(() => {
@@ -295,8 +296,7 @@ function check(tree: Tree): LogState {
   return kept.log;
 }
 
-/** In `npm test`; the nightly form sets PI_TOKEN_BUDGET_PROPERTY_RUNS=20000. */
-const RUNS = Math.max(500, Math.floor(Number(process.env.PI_TOKEN_BUDGET_PROPERTY_RUNS ?? 0) / 10));
+const RUNS = rounds(500, 2_000);
 
 describe(`over ${RUNS} random trees`, () => {
   for (const onDisk of [false, true]) {
