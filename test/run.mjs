@@ -1,6 +1,7 @@
 // `npm test`: installs what is missing, runs the suites on every host side by side and adds up. Plain Node.
 // The last line it prints is `N passed, N failed`; the exit code is 0 only when every run finished and nothing failed.
 // Arguments go to vitest; `--host 1.6.0` limits the run to one host (it may be given more than once).
+// PI_TEST_ROUNDS=full makes all rounds of what is left to luck (test/rounds.ts).
 // PI_TEST_JOBS says how many runs go on at a time (default: two for each core, as most of a scenario is waiting).
 import { spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -36,10 +37,6 @@ const LONG_S = {
   "test/hosts/terminal.test.ts": 20,
   "test/hosts/people.test.ts": 15,
   "test/packaging/packed.test.ts": 40,
-  "test/storage/processes.test.ts": 20,
-  "test/history/journal-processes.test.ts": 20,
-  "test/task/processes.test.ts": 20,
-  "test/notes/store-processes.test.ts": 20,
 };
 
 /** Splits our own `--host` from what vitest gets. */
