@@ -84,8 +84,8 @@ export type LiveEvent =
   /** A write of an own note was called, but somebody else's hook blocked it. */
   | { readonly type: "write_blocked" }
   | { readonly type: "new_context_called"; readonly toolCallId: string; readonly batchIsClosed: boolean }
-  /** The result that should have opened a window is written and does not: somebody else has changed it. */
-  | { readonly type: "promise_broken"; readonly isError: boolean }
+  /** The result that should have opened a window is written and does not; the window is meant all the same, or nothing is. */
+  | { readonly type: "promise_broken"; readonly isMeant: boolean }
   | {
       readonly type: "budget_checked";
       readonly level: BudgetLevel;
@@ -243,10 +243,10 @@ function onRequestDue(state: WindowState, event: Live<"request_due">): Step {
   return stay(state, isBroken ? { type: "step_aside" } : { type: "open_window", cause: "without_note" });
 }
 
-function onPromiseBroken(state: WindowState, { isError }: Live<"promise_broken">): Step {
+function onPromiseBroken(state: WindowState, { isMeant }: Live<"promise_broken">): Step {
   const { promised } = state.live;
   if (!promised) return stay(state);
-  const effects: readonly Effect[] = isError ? [] : [{ type: "open_window", cause: promised.cause }];
+  const effects: readonly Effect[] = isMeant ? [{ type: "open_window", cause: promised.cause }] : [];
   return live(state, { promised: undefined }, ...effects);
 }
 

@@ -303,8 +303,9 @@ export class WindowShell {
     const { promised } = this.state.live;
     const result = promised && this.branch.rows.findLast(({ head }) => head.toolCallId === promised.toolCallId);
     if (!result) return;
-    const isError = result.entry.message?.isError === true;
-    this.#carryOut(this.#live.tell({ type: "promise_broken", isError }));
+    // A person may have walked meanwhile: a branch without the call has nothing of its window.
+    const isMeant = result.entry.message?.isError !== true && callOf(this.branch, promised.toolCallId) !== undefined;
+    this.#carryOut(this.#live.tell({ type: "promise_broken", isMeant }));
   }
 
   /** A tool has ended in a running loop: the place where the budget is checked. */

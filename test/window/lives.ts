@@ -254,7 +254,7 @@ export class Life {
 
   #keepPromise(): void {
     this.refresh();
-    if (this.state.live.promised) this.#carryOut(this.tell({ type: "promise_broken", isError: false }));
+    if (this.state.live.promised) this.#carryOut(this.tell({ type: "promise_broken", isMeant: true }));
   }
 
   #answer(tokens: number | undefined): void {
