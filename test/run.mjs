@@ -32,6 +32,7 @@ const LONG_S = {
   "test/hosts/categories.test.ts": 35,
   "test/hosts/category-dispatch.test.ts": 30,
   "test/hosts/http-terminal.test.ts": 25,
+  "test/hosts/http-windows.test.ts": 25,
   "test/hosts/dispatch.test.ts": 20,
   "test/hosts/todo.test.ts": 20,
   "test/hosts/terminal.test.ts": 20,
