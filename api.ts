@@ -39,7 +39,7 @@ export type {
   TaskReader,
 } from "./src/reader/types.ts";
 export type { Category } from "./src/task/category.ts";
-export type { TaskContext, TaskMembership } from "./src/task/context.ts";
+export type { ChildPlace, TaskContext, TaskMembership } from "./src/task/context.ts";
 export type { TodoItem, TodoStatus } from "./src/todo/list.ts";
 export { type PlanEntry, todosToPlan } from "./src/todo/plan.ts";
 export { TOOL_NAMES, type ToolName } from "./src/tools/specs.ts";

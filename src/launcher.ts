@@ -7,7 +7,7 @@ import type { TokenBudgetError } from "./errors.ts";
 import type { HostApi } from "./host/api.ts";
 import { assertArgument, assertObject, FILLED_TEXT, fieldOf, optional } from "./options.ts";
 import type { Category } from "./task/category.ts";
-import type { TaskContext } from "./task/context.ts";
+import type { ChildPlace, TaskContext } from "./task/context.ts";
 import type { TaskAgent } from "./task/membership.ts";
 
 /** Questions for the task of a session. */
@@ -50,8 +50,13 @@ export interface TokenBudgetTask {
   agents(): readonly AgentInfo[];
   /** What this session's content is. Throws when that cannot be known. */
   category(): Category;
-  /** Writes the extension that children load (`pi -e <path>`), and answers its absolute path. */
-  childExtension(): Promise<string>;
+  /** True from the end of the session on; then it dispatches nothing any more. */
+  readonly ended: boolean;
+  /**
+   * Writes the extension that children load (`pi -e <path>`), and answers its absolute path. Without a place it is for any
+   * number of children with automatic names. With one it is for that child; its parent is this session when left out.
+   */
+  childExtension(child?: ChildPlace): Promise<string>;
   /** The model in use, `provider/id`. */
   model(): string | undefined;
   /** Chooses a model, `provider/id`, that may see content of a category; null is ordinary. */

@@ -71,6 +71,9 @@ function withRoute(parent: DispatchParent, route: RouteDoor): DispatchParent {
   return {
     context,
     agentName,
+    get ended() {
+      return parent.ended;
+    },
     category: () => parent.category(),
     agents: () => parent.agents(),
     childExtension: () => parent.childExtension(),

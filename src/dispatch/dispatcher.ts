@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { messageOf, shownValue, TokenBudgetError } from "../errors.ts";
+import { assertObject, type Fields, oneOf, optional, SIGNAL } from "../options.ts";
 import { removeTree, streamOf } from "../storage/blobs.ts";
 import { type ProcessName, thisProcess } from "../storage/processes.ts";
 import type { Category } from "../task/category.ts";
@@ -51,6 +52,11 @@ export interface OpenedFile {
 export interface LookOptions {
   /** A person or a launcher's own code; the dispatching agent when left out. */
   readonly viewer?: "person";
+}
+
+/** Who looks decides what is shown: a viewer that there is not must not pass for another. */
+function assertLook(of: string, options: LookOptions, more: Fields = {}): void {
+  assertObject(options, { of, what: "the options", fields: { viewer: optional(oneOf("person")), ...more } });
 }
 
 const CLOSED: StopReason = { type: "closed" };
@@ -121,23 +127,26 @@ export class TaskDispatcher {
   }
 
   /** Newest first; those that the viewer may not read in neutral form. */
-  async list({ viewer }: LookOptions = {}): Promise<readonly (TaskView | RestrictedTask)[]> {
+  async list(options: LookOptions = {}): Promise<readonly (TaskView | RestrictedTask)[]> {
+    assertLook("list", options);
     await this.#recovered;
-    const may = this.#viewing(viewer);
+    const may = this.#viewing(options.viewer);
     const { records, problems } = this.#store.list();
     for (const problem of problems) this.#report(problem);
     return records.map((record) => (may(record) ? taskView(record) : { agent: record.task.agent, restricted: true }));
   }
 
-  async get(taskId: string, { viewer }: LookOptions = {}): Promise<TaskView> {
+  async get(taskId: string, options: LookOptions = {}): Promise<TaskView> {
+    assertLook("get", options);
     await this.#recovered;
-    return taskView(this.#readable(taskId, viewer));
+    return taskView(this.#readable(taskId, options.viewer));
   }
 
   /** The bytes of one of its files. */
-  async openFile(taskId: string, fileId: string, { viewer }: LookOptions = {}): Promise<OpenedFile> {
+  async openFile(taskId: string, fileId: string, options: LookOptions = {}): Promise<OpenedFile> {
+    assertLook("openFile", options);
     await this.#recovered;
-    const { files } = this.#readable(taskId, viewer);
+    const { files } = this.#readable(taskId, options.viewer);
     const file = files.find(({ id }) => id === fileId);
     if (file === undefined) {
       throw new TokenBudgetError(
@@ -154,10 +163,9 @@ export class TaskDispatcher {
     return this.#open(this.#rerun(taskId, options));
   }
 
-  async #rerun(
-    taskId: string,
-    { viewer, signal }: LookOptions & { readonly signal?: AbortSignal },
-  ): Promise<TaskHandle> {
+  async #rerun(taskId: string, options: LookOptions & { readonly signal?: AbortSignal }): Promise<TaskHandle> {
+    assertLook("rerun", options, { signal: optional(SIGNAL) });
+    const { viewer, signal } = options;
     await this.#ready();
     const { parent } = this.#parts;
     const { task: old } = this.#readable(taskId, viewer);
@@ -186,16 +194,18 @@ export class TaskDispatcher {
   }
 
   /** Ends a task that runs here; resolves when it has ended. */
-  async cancel(taskId: string, { viewer }: LookOptions = {}): Promise<void> {
+  async cancel(taskId: string, options: LookOptions = {}): Promise<void> {
+    assertLook("cancel", options);
     await this.#recovered;
-    this.#readable(taskId, viewer);
+    this.#readable(taskId, options.viewer);
     await this.#active.get(taskId)?.handle.cancel();
   }
 
   /** Removes a task and all its files; one that runs is cancelled first. */
-  async remove(taskId: string, { viewer }: LookOptions = {}): Promise<void> {
+  async remove(taskId: string, options: LookOptions = {}): Promise<void> {
+    assertLook("remove", options);
     await this.#recovered;
-    this.#readable(taskId, viewer);
+    this.#readable(taskId, options.viewer);
     await this.#active.get(taskId)?.handle.cancel();
     const { task } = this.#store.read(taskId);
     if (task.status === "processing") {
@@ -241,7 +251,7 @@ export class TaskDispatcher {
 
   async #ready(): Promise<void> {
     await this.#recovered;
-    if (this.#isClosed)
+    if (this.#isClosed || this.#parts.parent.ended === true)
       throw new TokenBudgetError("refused", "This session has ended; tasks are dispatched from a running one.");
   }
 

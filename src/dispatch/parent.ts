@@ -19,6 +19,8 @@ export interface DispatchParent {
   readonly context: TaskContext;
   /** Its address. */
   readonly agentName: string;
+  /** Whether the session has ended: then nothing is dispatched any more. */
+  readonly ended?: boolean | undefined;
   /** Its own category; throws when the registry cannot be read. */
   category(): Category;
   /**

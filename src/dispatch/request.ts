@@ -1,5 +1,6 @@
 // What is asked of a dispatch, checked before anything is stored.
 import { shownValue, TokenBudgetError } from "../errors.ts";
+import { ANYTHING, assertObject, type CheckedObject, FILLED_TEXT, LIST, optional, SIGNAL } from "../options.ts";
 import { childAddress } from "../task/addresses.ts";
 import { type Category, type CategoryChoice, canRead, taskCategoryChoice } from "../task/category.ts";
 import { type Attachment, checkedAttachments } from "./attachments.ts";
@@ -31,17 +32,22 @@ export interface DispatchRequest {
   readonly signal?: AbortSignal;
 }
 
-const FIELDS: readonly string[] = [
-  "goal",
-  "context",
-  "category",
-  "agentName",
-  "model",
-  "runner",
-  "attachments",
-  "cwd",
-  "signal",
-];
+/** What is checked with words of its own is anything here. */
+const REQUEST: CheckedObject = {
+  of: "dispatch",
+  what: "the request",
+  fields: {
+    goal: optional(ANYTHING),
+    context: optional(ANYTHING),
+    category: optional(ANYTHING),
+    agentName: optional(FILLED_TEXT),
+    model: optional(ANYTHING),
+    runner: optional(FILLED_TEXT),
+    attachments: optional(LIST),
+    cwd: optional(ANYTHING),
+    signal: optional(SIGNAL),
+  },
+};
 
 export interface CheckedRequest {
   readonly goal: string;
@@ -64,7 +70,7 @@ export interface RequestParts {
 }
 
 export function checkedRequest(request: DispatchRequest, parts: RequestParts): CheckedRequest {
-  assertFields(request);
+  assertObject(request, REQUEST);
   const { parent, taskId, baseDirectory } = parts;
   const goal = parseGoal(request.goal, request.attachments?.length ?? 0);
   const context = parseContext(request.context);
@@ -74,21 +80,6 @@ export function checkedRequest(request: DispatchRequest, parts: RequestParts): C
   const pinned = modelName(request.model);
   const attachments = checkedAttachments(request.attachments, baseDirectory);
   return { goal, context, choice, runner, address, pinned, attachments, cwd: checkedCwd(request.cwd) };
-}
-
-function assertFields(request: unknown): void {
-  if (typeof request !== "object" || request === null) {
-    throw new TokenBudgetError(
-      "invalid_argument",
-      `The dispatch is ${shownValue(request)}, not an object; its fields are ${FIELDS.join(", ")}.`,
-    );
-  }
-  const unknown = Object.keys(request).find((field) => !FIELDS.includes(field));
-  if (unknown === undefined) return;
-  throw new TokenBudgetError(
-    "unknown_field",
-    `dispatch has no field ${shownValue(unknown)}; its fields are ${FIELDS.join(", ")}.`,
-  );
 }
 
 function runnerNamed(name: string | undefined, { runners, defaultRunner }: RequestParts): Runner {

@@ -7,6 +7,8 @@ import type { Membership } from "../host/copies.ts";
 import { AtomicFiles } from "../storage/atomic-file.ts";
 import { type DiskCalls, ensurePrivateDirectory, NODE_DISK, storageFailure } from "../storage/disk.ts";
 import { readPlainFile } from "../storage/plain-file.ts";
+import { type ChildPlace, parseMembership } from "../task/context.ts";
+import { hashedName } from "../task/layout.ts";
 import type { SessionTask } from "../task/membership.ts";
 import { neededPackage, type OwnPackage } from "./packages.ts";
 
@@ -19,12 +21,19 @@ const LOCK_NAME = "child-entry";
 const FORMAT = 1;
 const FIRST_LINE = /^\/\/ pi-token-budget child entry, format (\d+)\./;
 
+const WRITTEN_AT_START = "Start the root session again, which writes this file anew, or put the package back.";
+const WRITTEN_ON_DEMAND = "Have childExtension write it again, or put the package back.";
+
 /** Text of the entry. It is plain JavaScript, so that every loader takes it, and imports nothing before it is called. */
-export function childEntryText(own: Pick<OwnPackage, "root" | "api">, task: Membership): string {
+export function childEntryText(
+  own: Pick<OwnPackage, "root" | "api">,
+  task: Membership,
+  madeAnew: string = WRITTEN_AT_START,
+): string {
   // JSON in a string, parsed: as a literal, a key like __proto__ would mean something else.
   const taskText = JSON.stringify(JSON.stringify(task));
-  return `// pi-token-budget child entry, format ${FORMAT}. Generated for the children of one root task, and written anew when
-// that session starts: do not edit. Load it in each child (\`pi -e <this file>\`, or a launcher's list of extensions).
+  return `// pi-token-budget child entry, format ${FORMAT}. Generated for the children of one root task: do not edit.
+// Load it in each child (\`pi -e <this file>\`, or a launcher's list of extensions). ${madeAnew}
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
@@ -58,7 +67,7 @@ async function ofThisPi() {
 export default async function childEntry(pi) {
   try {
     if (!existsSync(fileURLToPath(API))) {
-      const wayOut = "Start the root session again, which writes this file anew, or put the package back.";
+      const wayOut = ${JSON.stringify(madeAnew)};
       report(pi, \`the package is no longer in \${PACKAGE}. \${wayOut}\`);
       return;
     }
@@ -74,6 +83,10 @@ export default async function childEntry(pi) {
 export interface ChildEntryPlace {
   /** Absolute path of the task's directory. */
   readonly directory: string;
+  /** Default: the entry of the automatic children. */
+  readonly file?: string;
+  /** Says who writes the file anew; default: the start of the root session. */
+  readonly madeAnew?: string;
   /** On the same file system; default: a folder of the task's directory. */
   readonly temporaryDirectory?: string;
   readonly disk?: DiskCalls;
@@ -86,9 +99,9 @@ export async function writeChildEntry(
   task: Membership,
 ): Promise<string> {
   const { directory, disk = NODE_DISK } = place;
-  const path = join(directory, CHILD_ENTRY_FILE);
+  const path = join(directory, place.file ?? CHILD_ENTRY_FILE);
   const shown = `The children's entry ${path}`;
-  const content = Buffer.from(childEntryText(own, task), "utf8");
+  const content = Buffer.from(childEntryText(own, task, place.madeAnew), "utf8");
   if (isWritten(disk, path, shown, content)) return path;
   try {
     ensurePrivateDirectory(disk, directory);
@@ -102,10 +115,24 @@ export async function writeChildEntry(
   return path;
 }
 
-/** The entry for the automatic children of a session's root task. */
-export async function writeTaskEntry({ context, registry }: SessionTask, packageDirectory?: string): Promise<string> {
+export interface TaskEntryOptions {
+  readonly packageDirectory?: string | undefined;
+  /** For one child with a place of its own; default: for the automatic children. */
+  readonly child?: ChildPlace | undefined;
+}
+
+/** The entry for children of a session's root task. */
+export async function writeTaskEntry(
+  { context, registry, agent }: SessionTask,
+  { packageDirectory, child }: TaskEntryOptions = {},
+): Promise<string> {
+  const { directory } = registry.layout;
+  const membership = child && parseMembership({ ...context, parentAgentName: agent, ...child });
   const own = neededPackage(packageDirectory);
-  return writeChildEntry({ directory: registry.layout.directory }, own, { ...context });
+  if (membership === undefined) return writeChildEntry({ directory }, own, { ...context });
+  // One file for each place: a launcher may start several children at once.
+  const file = `child-extension-${hashedName(JSON.stringify(membership))}.ts`;
+  return writeChildEntry({ directory, file, madeAnew: WRITTEN_ON_DEMAND }, own, { ...membership });
 }
 
 /** A damaged text is one to be replaced: all of it is known here. One of a newer format is left to those who know it. */

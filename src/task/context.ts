@@ -33,6 +33,9 @@ export interface TaskMembership extends TaskContext {
   readonly required?: boolean;
 }
 
+/** A child as its launcher places it: what a membership says besides the context. */
+export type ChildPlace = Omit<TaskMembership, keyof TaskContext>;
+
 /** Longest id of a session or a run, in characters. */
 export const ID_MAX_CHARS = 256;
 const PATH_MAX_CHARS = 4_096;

@@ -68,7 +68,7 @@ export function wireChildren(
       return undefined;
     }
     adapter = new SubagentsAdapter();
-    const writeEntry = () => childExtension(parts, packageDirectory);
+    const writeEntry = () => childExtension(parts, { packageDirectory });
     surroundings.asked = adapter.start({ tools, modulePath, env, sessionId, writeEntry }).then((result) => {
       surroundings.adapter = result;
       if (result.type === "unavailable") notify(ctx, result.diagnostic, "warning");

@@ -28,6 +28,7 @@ const PARENT: CheckedObject = {
   fields: {
     context: OBJECT,
     agentName: FILLED_TEXT,
+    ended: optional(YES_NO),
     category: FUNCTION,
     agents: FUNCTION,
     childExtension: FUNCTION,

@@ -8,8 +8,10 @@ import type { Host } from "../host/host.ts";
 import { realModels } from "../host/models.ts";
 import { loadHostSdk } from "../host/sdk.ts";
 import { agentInfo, announceTask, type TokenBudgetTask } from "../launcher.ts";
+import { ANYTHING, assertObject, type CheckedObject, FILLED_TEXT, optional, YES_NO } from "../options.ts";
 import type { SessionParts } from "../session.ts";
-import { writeTaskEntry } from "../subagents/child-entry.ts";
+import { type TaskEntryOptions, writeTaskEntry } from "../subagents/child-entry.ts";
+import type { ChildPlace } from "../task/context.ts";
 import type { CurrentSession, Wiring } from "./current.ts";
 
 /** Other programs find the root task from session_start to session_shutdown. */
@@ -17,7 +19,8 @@ export function wireLauncher(host: Host, session: CurrentSession, wiring: Wiring
   let current: TokenBudgetTask | undefined;
   let unsubscribe = announceTask(host.events, () => current);
   host.on("session_start", (_event, ctx) => {
-    current = launcherTask(session.of(ctx), wiring);
+    const parts = session.of(ctx);
+    current = launcherTask(parts, wiring, () => session.opened !== parts);
     unsubscribe();
     unsubscribe = announceTask(host.events, () => current);
     return undefined;
@@ -81,14 +84,27 @@ async function raised({ task, access }: SessionParts): Promise<void> {
   if (content !== undefined && content !== registered.category) await task.registry.raiseCategory(task.place, content);
 }
 
+const CHILD: CheckedObject = {
+  of: "childExtension",
+  what: "the child",
+  fields: {
+    agentName: optional(FILLED_TEXT),
+    parentAgentName: optional(FILLED_TEXT),
+    category: optional(ANYTHING),
+    required: optional(YES_NO),
+  },
+};
+
 /** A task that children are told of is registered. */
-export async function childExtension(parts: SessionParts, packageDirectory?: string): Promise<string> {
+export async function childExtension(parts: SessionParts, options: TaskEntryOptions = {}): Promise<string> {
   const { task } = parts;
+  const { child } = options;
+  if (child !== undefined) assertObject(child, CHILD);
   task.assertJoined("An extension for children");
   await task.join();
   // What cannot be written is met again by the child when it registers, and then it takes nothing for ordinary.
   await raised(parts).catch(() => undefined);
-  return writeTaskEntry(task, packageDirectory);
+  return writeTaskEntry(task, options);
 }
 
 /** Models named in an error. */
@@ -120,6 +136,7 @@ function routed(
 export function launcherTask(
   parts: SessionParts,
   { runningOn, packageDirectory }: Pick<Wiring, "runningOn" | "packageDirectory">,
+  hasEnded: () => boolean = () => false,
 ): TokenBudgetTask {
   const { task, access, sessionId, context, settings, categories } = parts;
   const given = Object.freeze({ ...task.context });
@@ -138,7 +155,10 @@ export function launcherTask(
     sessionId,
     agents: () => task.agents().map((agent) => agentInfo(agent, access.contentOf(agent))),
     category: () => parts.category(),
-    childExtension: () => childExtension(parts, packageDirectory),
+    get ended() {
+      return hasEnded();
+    },
+    childExtension: (child?: ChildPlace) => childExtension(parts, { packageDirectory, child }),
     model: () => {
       const { model } = context();
       return model && `${model.provider}/${model.id}`;
