@@ -1,15 +1,17 @@
 // The composition root: claims the session and wires the host's events to its parts. No decisions here.
 import { wireCategories } from "./category/wire.ts";
 import { TokenBudgetError } from "./errors.ts";
+import { agentDirectory } from "./host/agent-dir.ts";
 import type { HostApi } from "./host/api.ts";
 import { claimSession, type SessionOwner, type StandingDown } from "./host/copies.ts";
 import { Host, notify } from "./host/host.ts";
 import type { IsOverflow, OverflowJudge } from "./host/overflow.ts";
 import { callingHost } from "./host/sdk.ts";
+import { settingsFilesAtLoad } from "./host/settings-files.ts";
 import { quietTickMs } from "./host/settled.ts";
 import { getTokenBudgetTask } from "./launcher.ts";
 import { assertObject, type CheckedObject, FILLED_TEXT, FUNCTION, OBJECT, optional } from "./options.ts";
-import { isDisabled } from "./settings.ts";
+import { isDisabled, leftOutTools } from "./settings.ts";
 import { neededPackage, ownPackage } from "./subagents/packages.ts";
 import { isMembershipField, parseMembership, type TaskMembership } from "./task/context.ts";
 import { Joining } from "./task/joining.ts";
@@ -148,7 +150,7 @@ function wire(
   const session = new CurrentSession(host, wiring);
   const todos = new SessionTodos(host, session);
   const guardRequests = wireCategories(host, (ctx) => session.of(ctx));
-  registerTools(host, session, todos.tools);
+  registerTools(host, session, todos.tools, leftOutTools(settingsFilesAtLoad(agentDirectory(wiring.env))));
   wireSession(host, session, claim);
   wireLauncher(host, session, wiring);
   wireJournal(host, session);

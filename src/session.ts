@@ -219,7 +219,7 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
     category: source?.category,
     contentOf,
     subagent: subagentIn(systemPromptOf(started)),
-    lacks: missingTools(host.activeTools()),
+    lacks: missingTools(host.activeTools(), host.ownTools()),
     report,
   });
   const { agent } = task;

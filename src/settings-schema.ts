@@ -1,5 +1,9 @@
 // The settings as one TypeBox schema: names, ranges, defaults and the words of docs/settings.md. Pure data.
 import { type Static, Type } from "@sinclair/typebox";
+import { TOOL_NAMES, type ToolName } from "./tools/specs.ts";
+
+/** Which tools are there; one that is not named is. */
+export type ToolSwitches = { readonly [N in ToolName]?: boolean };
 
 const tokens = (description: string, value: number) => Type.Integer({ minimum: 0, default: value, description });
 
@@ -42,6 +46,14 @@ export const Settings = Type.Object({
   forkCopiesNotes: Type.Boolean({
     default: true,
     description: "Whether a forked session starts with a copy of the notes of the agent it was forked from.",
+  }),
+  tools: Type.Unsafe<ToolSwitches>({
+    type: "object",
+    propertyNames: { enum: TOOL_NAMES },
+    additionalProperties: { type: "boolean" },
+    default: {},
+    description:
+      'Tools to leave out, as `{ "todo_write": false }`. Read when Pi loads the package; either file may leave a tool out.',
   }),
   historyItemPreviewChars: Type.Integer({
     minimum: 1,

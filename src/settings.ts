@@ -5,8 +5,9 @@ import { type CategoryModels, readCategories } from "./category/labels.ts";
 import { messageOf, shownValue } from "./errors.ts";
 import type { SettingsFile } from "./host/settings-files.ts";
 import { DEFAULT_RETRY, type RetrySettings } from "./host/settled.ts";
-import { DEFAULT_SETTINGS, type SettingName, Settings, TriggerFields } from "./settings-schema.ts";
+import { DEFAULT_SETTINGS, type SettingName, Settings, type ToolSwitches, TriggerFields } from "./settings-schema.ts";
 import { similarNames } from "./similar.ts";
+import { TOOL_NAMES, type ToolName } from "./tools/specs.ts";
 
 export { DEFAULT_SETTINGS, type SettingName, Settings, TriggerSettings } from "./settings-schema.ts";
 
@@ -68,6 +69,7 @@ const AGENT_ONLY = ["taskQuota", "taskRunnerCommand"] as const satisfies readonl
 function ruleOf(schema: TSchema): string {
   if (schema.type === "boolean") return "true or false";
   if (schema.type === "array") return "a list of texts";
+  if (schema.type === "object") return `true or false for names among ${TOOL_NAMES.join(", ")}`;
   if (schema.type === undefined) return "{ tokens }, { amount }, both, or null";
   const range =
     schema.maximum === undefined ? `of at least ${schema.minimum}` : `from ${schema.minimum} to ${schema.maximum}`;
@@ -82,10 +84,18 @@ function isQuota(value: unknown): boolean {
   });
 }
 
+function isToolSwitches(value: unknown): value is ToolSwitches {
+  const names: readonly string[] = TOOL_NAMES;
+  return (
+    isRecord(value) && Object.entries(value).every(([name, on]) => names.includes(name) && typeof on === "boolean")
+  );
+}
+
 function fits(schema: TSchema, value: unknown): boolean {
   if (schema.type === "boolean") return typeof value === "boolean";
   if (schema.type === "array")
     return Array.isArray(value) && value.every((item) => typeof item === "string" && item !== "");
+  if (schema.type === "object") return isToolSwitches(value);
   if (schema.type === undefined) return value === null || isQuota(value);
   if (typeof value !== "number" || !Number.isFinite(value)) return false;
   if (schema.type === "integer" && !Number.isSafeInteger(value)) return false;
@@ -262,6 +272,13 @@ function uselessPercent(values: Values, where: string): string[] {
   ];
 }
 
+/** What one file leaves out stays out: a project must not bring back a tool that another package has by its name. */
+function allSwitches(layers: readonly Layer[]): ToolSwitches {
+  const switches = layers.map(({ values }) => (values.tools ?? {}) as ToolSwitches);
+  const off = switches.flatMap((layer) => Object.entries(layer).filter(([, on]) => !on));
+  return { ...Object.assign({}, ...switches), ...Object.fromEntries(off) };
+}
+
 /** Files in order of precedence, the stronger last. */
 export function loadSettings(files: readonly SettingsFile[], env: Environment): LoadedSettings {
   const problems: SettingsProblems[] = [];
@@ -325,7 +342,14 @@ export function loadSettings(files: readonly SettingsFile[], env: Environment): 
       const values: Values = {};
       for (const layer of layers) Object.assign(values, layer.values);
       for (const key of keysOfModel(model)) for (const layer of layers) Object.assign(values, layer.models.get(key));
-      return { ...DEFAULT_SETTINGS, ...values, ...environment } as Settings;
+      const tools = allSwitches(layers);
+      return { ...DEFAULT_SETTINGS, ...values, tools, ...environment } as Settings;
     },
   };
+}
+
+/** The tools that the files leave out; what is wrong in them is told when a session starts. */
+export function leftOutTools(files: readonly SettingsFile[]): ReadonlySet<ToolName> {
+  const { tools } = loadSettings(files, {}).forModel(undefined);
+  return new Set(TOOL_NAMES.filter((name) => tools[name] === false));
 }

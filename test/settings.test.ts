@@ -1,7 +1,14 @@
 // Settings: precedence, per-model values, and one plain sentence for each thing that is wrong.
 import { describe, expect, it } from "vitest";
 import type { SettingsFile } from "../src/host/settings-files.ts";
-import { DEFAULT_SETTINGS, isDisabled, type LoadedSettings, loadSettings, problemLines } from "../src/settings.ts";
+import {
+  DEFAULT_SETTINGS,
+  isDisabled,
+  type LoadedSettings,
+  leftOutTools,
+  loadSettings,
+  problemLines,
+} from "../src/settings.ts";
 
 const file = (source: "agent" | "project", content: unknown): SettingsFile => ({
   source,
@@ -152,5 +159,22 @@ describe("settings", () => {
     const odd = { PI_TOKEN_BUDGET_DISABLED: "maybe" };
     expect(isDisabled(odd)).toBe(false);
     expect(told(loadSettings([], odd))).toMatch(/^the environment: PI_TOKEN_BUDGET_DISABLED is "maybe"/);
+  });
+
+  it("leave single tools out: what one file leaves out the other does not bring back", () => {
+    const files = [
+      agent({ tools: { todo_write: false, new_context: true } }),
+      project({ defaults: { tools: { todo_write: true, history_search_contents: false } } }),
+    ];
+    expect([...leftOutTools(files)].sort()).toEqual(["history_search_contents", "todo_write"]);
+    expect([...leftOutTools([agent({}), project({})])]).toEqual([]);
+    for (const tools of [{ todo: false }, { todo_write: "no" }, [], null]) {
+      const { problems, forModel } = loadSettings([agent({ tools })], {});
+      expect(problemLines(problems).join()).toMatch(
+        /tokenBudget\.tools is .*not true or false for names among .*todo_write/,
+      );
+      expect(forModel(undefined).tools).toEqual({});
+      expect(leftOutTools([agent({ tools })]).size).toBe(0);
+    }
   });
 });

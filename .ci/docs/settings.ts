@@ -13,6 +13,7 @@ interface Field {
 function values({ type, minimum, maximum }: Field): string {
   if (type === "boolean") return "true, false";
   if (type === "array") return "list of texts";
+  if (type === "object") return "true, false by tool name";
   if (type === undefined) return "object or null";
   const range = maximum === undefined ? `from ${minimum}` : `${minimum} to ${maximum}`;
   return type === "integer" ? `whole number ${range}` : `number ${range}`;
@@ -74,6 +75,14 @@ A project cannot raise \`notesMaxFileBytes\`. \`taskQuota\`, \`taskRunnerCommand
 \`\`\`json
 { "tokenBudget": { "categories": { "client-x": { "models": ["some-provider/some-model"] } } } }
 \`\`\`
+
+## Leaving tools out
+
+\`\`\`json
+{ "tokenBudget": { "tools": { "todo_write": false } } }
+\`\`\`
+
+A tool that is left out is not registered, so another package may have its name: newer versions of Pi do not start with two tools of one name. Windows go on without it, but not without both \`notes_write_file\` and \`notes_append_to_file\`: then Pi compacts by itself. The setting is read when the package is loaded, from the agent directory and from \`.pi/settings.json\` of the folder in which Pi was started, before Pi says whether that project is trusted. What one of the two leaves out the other cannot bring back. Start Pi again after a change.
 
 ## When the reminder and the checkpoint come
 

@@ -178,9 +178,18 @@ export function checkChildren({ lacking, strays }: ChildFacts): Finding {
   return problem("children", texts.slice(0, LISTED_MAX).join("; "), mends.slice(0, LISTED_MAX).join(" "));
 }
 
-export function checkTools(names: readonly string[], active: readonly string[]): Finding {
-  const missing = names.filter((name) => !active.includes(name));
-  if (missing.length === 0) return fine("tools", `all ${names.length} are there`);
+/** `registered` are those of `names` that no setting leaves out. */
+export function checkTools(
+  names: readonly string[],
+  registered: readonly string[],
+  active: readonly string[],
+): Finding {
+  const missing = registered.filter((name) => !active.includes(name));
+  const leftOut = names.filter((name) => !registered.includes(name));
+  if (missing.length === 0) {
+    const all = `all ${registered.length} are there`;
+    return fine("tools", leftOut.length === 0 ? all : `${all}; left out by the setting tools: ${leftOut.join(", ")}`);
+  }
   return problem(
     "tools",
     `missing: ${missing.join(", ")}`,

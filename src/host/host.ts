@@ -64,6 +64,7 @@ export class Host {
   readonly #isOverflow: IsOverflow;
   readonly #quietTickMs: number;
   readonly #shown = new Set<string>();
+  readonly #own = new Set<string>();
   readonly #takenOut = new TakenOutAnswers();
   #running = false;
   #runs = 0;
@@ -237,8 +238,14 @@ export class Host {
     return infos.map(({ name, description, parameters }) => ({ name, description, parameters }));
   }
 
+  /** Whether the model has this tool of ours; another package's of the same name is not it. */
   isActive(toolName: string): boolean {
-    return this.#api.getActiveTools().includes(toolName);
+    return this.#own.has(toolName) && this.#api.getActiveTools().includes(toolName);
+  }
+
+  /** The tools that this package has registered. */
+  ownTools(): readonly string[] {
+    return [...this.#own];
   }
 
   /** False when the host has no credentials for it. */
@@ -309,6 +316,7 @@ export class Host {
     },
     beforeEach: (ctx: HostContext) => void,
   ): void {
+    this.#own.add(tool.name);
     this.#api.registerTool({
       ...tool,
       execute: async (toolCallId, params, signal, _onUpdate, ctx: HostContext | undefined) => {

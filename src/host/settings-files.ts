@@ -38,3 +38,13 @@ export function settingsFiles(agentDir: string, ctx: HostContext): readonly Sett
       : []),
   ];
 }
+
+/** The same where the package is loaded and no session is there: of the folder in which Pi was started. */
+export function settingsFilesAtLoad(agentDir: string, cwd = process.cwd()): readonly SettingsFile[] {
+  // Nobody can say yet which host it is, nor whether the project is trusted.
+  const anyHost = { mode: "tui" } as const;
+  return [
+    { source: "agent", name: "settings.json", text: textOf(join(agentDir, "settings.json"), anyHost) },
+    { source: "project", name: ".pi/settings.json", text: textOf(join(cwd, ".pi", "settings.json"), anyHost) },
+  ];
+}

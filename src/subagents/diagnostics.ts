@@ -56,10 +56,13 @@ export function notRegistered(reason: string, entry?: string): string {
   return `${OWN_NAME}: ${SUBAGENTS_NAME} did not take the children's entry: ${reason}. ${CONSEQUENCE}.${wayOut}`;
 }
 
-/** Which of this package's tools a session lacks. */
-export function missingTools(toolNames: readonly string[]): readonly ToolName[] {
+/** Which of this package's registered tools a session lacks. */
+export function missingTools(
+  toolNames: readonly string[],
+  registered: readonly string[] = TOOL_NAMES,
+): readonly ToolName[] {
   const present = new Set(toolNames);
-  return TOOL_NAMES.filter((name) => !present.has(name));
+  return TOOL_NAMES.filter((name) => registered.includes(name) && !present.has(name));
 }
 
 /** A child that runs without some tools of this package. */

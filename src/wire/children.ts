@@ -36,7 +36,7 @@ class ChildNotices {
 
 /** The one message of a child whose tools are not all there. */
 function tellOwn({ agent, task }: SessionParts, host: Host, ctx: HostContext): void {
-  const lacks = missingTools(host.activeTools());
+  const lacks = missingTools(host.activeTools(), host.ownTools());
   const { subagent } = task;
   if (lacks.length > 0) notify(ctx, lackingNotice({ agent, subagent, lacks }), "warning");
 }

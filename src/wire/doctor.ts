@@ -86,7 +86,7 @@ export async function examine(host: Host, parts: SessionParts, surroundings: Sur
     checkJournal(await journalFacts(parts)),
     checkAdapter(adapter, task.parent !== null, hostPackage()?.name),
     checkChildren(childProblems(parts, parts.openedMs)),
-    checkTools(TOOL_NAMES, host.activeTools()),
+    checkTools(TOOL_NAMES, host.ownTools(), host.activeTools()),
     checkSettings(parts.problems),
     checkCopies(copies()),
   ]);

@@ -1,10 +1,11 @@
 // The running loop: prompt, requests, tools.
 import { type Host, notify } from "../host/host.ts";
-import { GUIDANCE, GUIDANCE_OPEN } from "../prompts.ts";
+import { GUIDANCE_OPEN, guidanceFor } from "../prompts.ts";
+import { missingTools } from "../subagents/diagnostics.ts";
 import type { CurrentSession } from "./current.ts";
 
 const NO_NOTES_NOTICE =
-  "pi-token-budget: this session has no notes_write_file or notes_append_to_file (a tool list leaves them out), so it keeps Pi's own compaction.";
+  "pi-token-budget: this session has no notes_write_file or notes_append_to_file (a tool list or the setting tools leaves them out), so it keeps Pi's own compaction.";
 
 export function wireLoop(host: Host, session: CurrentSession): void {
   let noticed = false;
@@ -17,7 +18,7 @@ export function wireLoop(host: Host, session: CurrentSession): void {
       noticed = true;
       return undefined;
     }
-    const systemPrompt = `${event.systemPrompt}\n\n${GUIDANCE}`;
+    const systemPrompt = `${event.systemPrompt}\n\n${guidanceFor(missingTools(host.ownTools()))}`;
     parts.windows.promptIs(systemPrompt, host.activeToolInfos());
     // Where windows have just stepped aside, guidance for them would only mislead.
     return parts.enabled() ? { systemPrompt } : undefined;

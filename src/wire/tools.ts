@@ -9,7 +9,12 @@ import type { TodoTools } from "../tools/todo.ts";
 import { toolRenderer } from "../ui/renderers.ts";
 import type { CurrentSession } from "./current.ts";
 
-export function registerTools(host: Host, session: CurrentSession, todos: TodoTools): void {
+export function registerTools(
+  host: Host,
+  session: CurrentSession,
+  todos: TodoTools,
+  leftOut: ReadonlySet<ToolName>,
+): void {
   const table: ToolTable = {
     ...historyTools({
       sourceOf: (agentName) => session.running.access.historyOf(agentName),
@@ -29,5 +34,5 @@ export function registerTools(host: Host, session: CurrentSession, todos: TodoTo
   };
   const register = <N extends ToolName>(name: N) =>
     host.registerTool({ ...defineTool(name, table[name]), ...toolRenderer(name) }, (ctx) => void session.of(ctx));
-  for (const name of TOOL_NAMES) register(name);
+  for (const name of TOOL_NAMES) if (!leftOut.has(name)) register(name);
 }

@@ -61,8 +61,14 @@ describe("the doctor", () => {
     expect(checkVersions({ host: { ...host, version: "9.9.9" }, node: "24.0.0", own: "1" }).text).toContain(
       "tested with",
     );
-    expect(checkTools(["a", "b"], ["b", "c"])).toMatchObject({ text: "missing: a", mend: expect.any(String) });
-    expect(checkTools(["a"], ["a"]).mend).toBeUndefined();
+    expect(checkTools(["a", "b"], ["a", "b"], ["b", "c"])).toMatchObject({
+      text: "missing: a",
+      mend: expect.any(String),
+    });
+    expect(checkTools(["a"], ["a"], ["a"]).mend).toBeUndefined();
+    expect(checkTools(["a", "b"], ["b"], ["a", "b"])).toMatchObject({
+      text: "all 1 are there; left out by the setting tools: a",
+    });
     expect(checkSettings([]).mend).toBeUndefined();
     expect(checkSettings(["x is no setting."]).text).toBe("x is no setting.");
     expect(checkCopies(["0.1.0", "0.2.0"]).text).toContain("2 more");
@@ -92,7 +98,7 @@ describe("the doctor", () => {
   });
 
   it("reports each finding on a line, bounded, without control characters", () => {
-    const report = doctorReport([checkTools(["a"], ["a"]), checkSettings(["one \u001b[31m is wrong."])]);
+    const report = doctorReport([checkTools(["a"], ["a"], ["a"]), checkSettings(["one \u001b[31m is wrong."])]);
     expect(report.split("\n")).toEqual([
       "✓ tools: all 1 are there",
       "✗ settings: one \\u001b[31m is wrong.",
