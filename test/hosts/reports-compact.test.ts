@@ -74,6 +74,7 @@ describe("report 5", () => {
       );
       await s.session[how]("QUEUED WORDS");
       await s.session.compact();
+      await until("a request in w2", () => s.requests.some((request) => first(request).includes("window, w2")));
       await s.settled({ quietChecks: 30 });
       expect(compactions(s)).toHaveLength(1);
       const opener = s.requests.findIndex((request) => first(request).includes("window, w2"));
