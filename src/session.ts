@@ -1,6 +1,7 @@
 // The parts of one session, built when it starts: its index and windows, its notes, its settings. Holds no state of
 // other sessions, and nothing that the log could say instead.
 import { setTimeout as delay } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import { AgentAccess } from "./agents.ts";
 import { contentCategory } from "./category/guard.ts";
 import type { CategoryModels } from "./category/labels.ts";
@@ -302,14 +303,17 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
     journalWork: options.work("journal", () => ctx),
     report,
   });
+  /** Whose end is meant: a fork has its source's entries and may run in the same process. */
+  const forgetter = () => {
+    const { pid, start } = thisProcess();
+    return { process: `${pid} ${start}`, session: sessionId };
+  };
   /** Also when the branch no longer says so, and when the host has let go of the log. */
   let isForgotten = false;
   const goesAtEnd = () => {
-    if (isForgotten) return true;
-    const asked = forgottenBy(windows.branch.lastCustom(FORGET_ENTRY)?.entry);
-    if (asked === undefined) return false;
-    const { pid, start } = thisProcess();
-    return asked === `${pid} ${start}`;
+    // A child's notes and journal are its root's to keep.
+    if (task.parent !== null) return false;
+    return isForgotten || isDeepStrictEqual(forgottenBy(windows.branch.lastCustom(FORGET_ENTRY)?.entry), forgetter());
   };
   const visibleAgents = (): { readonly agents: readonly string[]; readonly problems: readonly string[] } => {
     try {
@@ -418,13 +422,13 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
     goesAtEnd,
     forgetAtEnd: () => {
       isForgotten = true;
-      const { pid, start } = thisProcess();
       // On the log, so that a reload knows it; a later process that resumes the session does not mean it.
-      host.mark(FORGET_ENTRY, { process: `${pid} ${start}` });
+      host.mark(FORGET_ENTRY, forgetter());
     },
     leave: async () => {
+      if (task.parent !== null) return;
       if (isForgotten) await removeTask(task.context, { agentDir }).catch(() => undefined);
-      else if (task.parent === null) await endEphemeral(task.context, { agentDir });
+      else await endEphemeral(task.context, { agentDir });
     },
   };
 }

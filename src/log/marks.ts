@@ -69,12 +69,12 @@ export function switchOf(entry: LogEntry | undefined): boolean | undefined {
 /** A data entry that opens a window between two requests of a running loop, where no message can be put in time. */
 export const OPENED_ENTRY = `${CUSTOM_TYPE_PREFIX}opened`;
 
-/** A data entry by which a person asks for what the session leaves to go at its end: it counts for the process named. */
+/** A data entry by which a person asks for what the session leaves to go at its end: it counts for the process and session named. */
 export const FORGET_ENTRY = `${CUSTOM_TYPE_PREFIX}forget`;
 
-/** The process that a forget entry names; undefined when it is none. */
+/** The process and the session that a forget entry names; undefined when it is none. */
 export function forgottenBy(entry: LogEntry | undefined): unknown {
-  return entry?.customType === FORGET_ENTRY && isRecord(entry.data) ? entry.data.process : undefined;
+  return entry?.customType === FORGET_ENTRY ? entry.data : undefined;
 }
 
 export interface RequestMark {

@@ -7,6 +7,7 @@ import { basename, join, sep } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { prepareCli, runPi } from "../../fixtures/pi/cli.ts";
 import { currentAgentDir, makeEnvironment } from "../../fixtures/pi/environment.ts";
+import { loadHost } from "../../fixtures/pi/hosts.ts";
 import { call } from "../../fixtures/pi/scripted-model.ts";
 import type { PiSession } from "../../fixtures/pi/session.ts";
 import { closeAfterEach, pi } from "./support.ts";
@@ -128,14 +129,33 @@ describe("/token-budget forget", () => {
     expect(filesIn(join(currentAgentDir(), "pi-token-budget")).join()).not.toContain(s.session.sessionId);
   });
 
+  it("is asked of one session: a fork of it in the same process keeps what it has", async () => {
+    const s = await pi({ ui: true, next: (_request, n) => (n === 0 ? [note()] : "done") });
+    await s.prompt("go");
+    s.ui.confirms = true;
+    expect(await command(s, "/token-budget forget")).toContain("goes when it ends");
+    const { SessionManager } = (await loadHost()).codingAgent;
+    const source = SessionManager.open(s.session.sessionFile ?? "", join(s.directory, "sessions"), s.project);
+    const file = source.createBranchedSession(source.getLeafId() ?? "") ?? "";
+    const fork = await pi({ session: { path: file }, next: (_request, n) => (n === 0 ? [note()] : "done") });
+    const id = fork.session.sessionId;
+    expect(id).not.toBe(s.session.sessionId);
+    expect(JSON.stringify(fork.branch())).toContain("pi-token-budget:forget");
+    await fork.prompt("go");
+    await fork.dispose();
+    const kept = () => filesIn(storageOf(s)).filter((name) => name.endsWith("secret.md"));
+    expect(kept().filter((name) => name.includes(id))).toHaveLength(1);
+    await s.dispose();
+    expect(kept()).toHaveLength(1);
+  });
+
   it("removes an ended session's by its id, and completes it; never that of one that is open", async () => {
     const ended = await pi({ next: (_request, n) => (n === 0 ? [note()] : "done") });
     await ended.prompt("go");
     await ended.dispose();
     const file = ended.session.sessionFile ?? "";
     const folder = join(ended.directory, "sessions");
-    const { SessionManager } = (await import("../../fixtures/pi/hosts.ts").then(({ loadHost }) => loadHost()))
-      .codingAgent;
+    const { SessionManager } = (await loadHost()).codingAgent;
     const beside = (path?: string) => (path === undefined ? SessionManager.create(ended.project, folder) : { path });
     const s = await pi({ ui: true, session: beside(), next: () => "hello" });
     await s.prompt("hello");
