@@ -11,7 +11,7 @@ import { headOf, oneLine, shorten } from "./storage/text.ts";
 import type { Work } from "./storage/work.ts";
 import { isBelow, resolveAddress } from "./task/addresses.ts";
 import { assertFlow, type Category, canRead } from "./task/category.ts";
-import type { SessionTask, TaskAgent } from "./task/membership.ts";
+import type { Ending, SessionTask, TaskAgent } from "./task/membership.ts";
 import type { RunningChild } from "./window/bootstrap.ts";
 
 /** Agents named in one answer. */
@@ -208,9 +208,9 @@ export class AgentAccess {
   }
 
   /** The session ends: its journal is whole, and the registry says that nobody runs it. */
-  async end(): Promise<void> {
+  async end(ending: Ending = {}): Promise<void> {
     await this.sync();
-    await this.#parts.task.markEnded();
+    await this.#parts.task.markEnded(ending);
   }
 
   /** Whether a person has stopped the journal. */

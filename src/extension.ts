@@ -184,9 +184,9 @@ function wireSession(host: Host, session: CurrentSession, claim: SessionOwner): 
     await parts.begin();
     return undefined;
   });
-  host.on("session_shutdown", async () => {
+  host.on("session_shutdown", async ({ reason }) => {
     claim.release();
-    await session.close();
+    await session.close({ restarts: reason === "reload" });
     return undefined;
   });
 }

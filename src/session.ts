@@ -40,7 +40,7 @@ import type { Category } from "./task/category.ts";
 import type { TaskMembership } from "./task/context.ts";
 import { endEphemeral, removeTask, sweepEphemeral } from "./task/forget.ts";
 import { forkSource } from "./task/forks.ts";
-import { type ForkSource, openTask, type SessionTask } from "./task/membership.ts";
+import { type Ending, type ForkSource, openTask, type SessionTask } from "./task/membership.ts";
 import type { RosterAgent } from "./task/roster.ts";
 import { readArguments } from "./tools/arguments.ts";
 import type { ContextToolParts } from "./tools/context.ts";
@@ -104,7 +104,7 @@ export interface SessionParts {
   /** Resolves when what the session has said so far can be read by others. */
   flush(): Promise<void>;
   /** The session ends: its journal is whole. */
-  end(): Promise<void>;
+  end(ending?: Ending): Promise<void>;
   /** Whether a person has asked for what it leaves to go when it ends. */
   goesAtEnd(): boolean;
   forgetAtEnd(): void;
@@ -393,17 +393,20 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
         notes.sweep();
         task.sweep();
         for (const root of task.otherNotes()) sweepNotes(root);
-        await sweepEphemeral({ agentDir });
         if (task.earlierProcess !== undefined) report(openElsewhere(task.earlierProcess));
+        const isKnown = task.registry.exists();
+        // Before anything is removed here or by others: who is in the registry and does not say so counts as ended.
+        if (isKnown || task.parent !== null) await task.join();
+        await sweepEphemeral({ agentDir, own: task.context.storageRoot });
         const origin = task.copyOf ?? source;
-        const isNewFork = origin !== undefined && task.parent === null && !task.registry.exists();
+        const isNewFork = origin !== undefined && task.parent === null && !isKnown;
         if (isNewFork && settings().forkCopiesNotes) {
           await notes.copyFrom(
             new NotesStore({ root: origin.notesRoot, agent: origin.agent }),
             options.work("notes", () => ctx),
           );
         }
-        if (isNewFork || task.parent !== null) await task.join();
+        if (isNewFork) await task.join();
       } catch (error) {
         report(messageOf(error));
       }
@@ -413,11 +416,11 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
       await host.written(ctx);
       await access.sync();
     },
-    end: async () => {
+    end: async (ending) => {
       isForgotten = goesAtEnd();
       coordination.close();
       await host.written(ctx);
-      await access.end();
+      await access.end(ending);
     },
     goesAtEnd,
     forgetAtEnd: () => {

@@ -69,12 +69,18 @@ export async function endEphemeral(context: TaskContext, options: ForgetOptions)
   }
 }
 
+export interface SweepOptions extends ForgetOptions {
+  /** The storage of who sweeps: never removed, whatever its registry says. */
+  readonly own?: string | undefined;
+}
+
 /** Removes what roots without a session file have left whose processes are gone. To be called at start; it never throws. */
-export async function sweepEphemeral(options: ForgetOptions): Promise<void> {
-  const { agentDir, disk = NODE_DISK } = options;
+export async function sweepEphemeral(options: SweepOptions): Promise<void> {
+  const { agentDir, own, disk = NODE_DISK } = options;
   const folder = memoryFolder(agentDir);
   for (const name of namesIn(disk, folder)) {
     const storageRoot = join(folder, name);
+    if (storageRoot === own) continue;
     for (const run of namesIn(disk, tasksFolder(storageRoot))) {
       const context: TaskContext = { version: 1, runId: run, rootSessionId: run, storageRoot };
       if (isLeftBehind(context, disk)) await endEphemeral(context, options);

@@ -45,6 +45,11 @@ export interface OpenTaskOptions {
   readonly lockWaitMs?: number | undefined;
 }
 
+export interface Ending {
+  /** Whether the session starts again at once in this process, as in a reload. */
+  readonly restarts?: boolean;
+}
+
 export interface TaskAgent extends RosterAgent {
   /** Whether a process runs it now. */
   readonly running: boolean;
@@ -367,12 +372,16 @@ export class SessionTask {
     return this.#self(this.#roster()).category;
   }
 
-  /** Says that this process no longer runs the agent; a session that never joined has nothing to say. */
-  async markEnded(): Promise<void> {
+  /**
+   * Says that this process no longer runs the agent; a session that never joined has nothing to say. One that starts
+   * again here at once runs on, unless another process runs it too: that one is found again then.
+   */
+  async markEnded({ restarts = false }: Ending = {}): Promise<void> {
     await this.#joining?.catch(() => undefined);
     if (!this.#isRegistered) return;
+    const left = this.#isOthers(this.#before) ? this.#before : undefined;
+    if (restarts && left === undefined) return;
     try {
-      const left = this.#isOthers(this.#before) ? this.#before : undefined;
       await this.registry.markEnded(this.place, process.pid, left);
     } catch (error) {
       this.#options.report(messageOf(error));

@@ -7,6 +7,7 @@ import { openSession, type SessionParts } from "../session.ts";
 import type { Work } from "../storage/work.ts";
 import type { TaskMembership } from "../task/context.ts";
 import type { Joining } from "../task/joining.ts";
+import type { Ending } from "../task/membership.ts";
 
 import type { Surroundings } from "./doctor.ts";
 import { JOURNAL_WORK, NOTES_WORK, shownWork } from "./progress.ts";
@@ -75,11 +76,11 @@ export class CurrentSession {
     return this.#parts;
   }
 
-  async close(): Promise<void> {
+  async close(ending: Ending = {}): Promise<void> {
     const parts = this.#parts;
     this.#parts = undefined;
     if (parts) this.#closed = parts;
-    await parts?.end();
+    await parts?.end(ending);
   }
 
   /** Behind everything else at the end of a session. */

@@ -145,6 +145,8 @@ export function launcherTask(
       task.assertJoined("A context for children");
       // Children find the task, though nobody has said anything in it yet.
       if (!task.registry.holdsTask()) task.registry.makeDirectory();
+      // Who is given children is seen to run; a place that is not the session's own is told by `problem`.
+      void task.join().catch(() => undefined);
       return given;
     },
     get problem() {

@@ -3,13 +3,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, lstatSync, readdirSync, readFileSync } from "node:fs";
-import { basename, join, sep } from "node:path";
+import { basename, dirname, join, sep } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { getTokenBudgetTask } from "../../api.ts";
 import { prepareCli, runPi } from "../../fixtures/pi/cli.ts";
 import { currentAgentDir, makeEnvironment } from "../../fixtures/pi/environment.ts";
 import { loadHost } from "../../fixtures/pi/hosts.ts";
 import { call } from "../../fixtures/pi/scripted-model.ts";
-import type { PiSession } from "../../fixtures/pi/session.ts";
+import type { OpenOptions, PiSession } from "../../fixtures/pi/session.ts";
 import { closeAfterEach, pi } from "./support.ts";
 
 closeAfterEach();
@@ -105,6 +106,59 @@ describe("a session without a file", () => {
     second.kill("SIGKILL");
     await ended;
     environment.remove();
+  });
+});
+
+/** What the registry of a root task says of its root; undefined when there is none. */
+function rootState(storageRoot: string, id: string): string | undefined {
+  const file = join(storageRoot, "tasks", id, "registry.json");
+  if (!existsSync(file)) return undefined;
+  const { agents } = JSON.parse(readFileSync(file, "utf8")) as {
+    readonly agents: readonly { readonly address: string; readonly state: { readonly type: string } }[];
+  };
+  return agents.find(({ address }) => address === "/root")?.state.type;
+}
+
+describe("a session that is open is seen to run", () => {
+  interface Api {
+    readonly events: Parameters<typeof getTokenBudgetTask>[0]["events"];
+    on(event: "session_start" | "session_shutdown", seen: () => void): void;
+  }
+  const extension = (start: (api: Api) => void) => [start] as unknown as NonNullable<OpenOptions["factories"]>;
+
+  it("through a reload, and when it is opened again and nobody speaks in it", async () => {
+    const seen: string[] = [];
+    let look = (): string | undefined => undefined;
+    // Behind the package: what it does at either moment is done.
+    const factories = extension((api) => {
+      for (const event of ["session_start", "session_shutdown"] as const)
+        api.on(event, () => void seen.push(`${event}: ${look()}`));
+    });
+    const s = await pi({ factories, next: (_request, n) => (n === 0 ? [note()] : "done") });
+    const file = s.session.sessionFile ?? "";
+    look = () => rootState(join(dirname(file), "pi-token-budget"), s.session.sessionId);
+    await s.prompt("go");
+    seen.length = 0;
+    await s.session.reload();
+    expect(seen).toEqual(["session_shutdown: running", "session_start: running"]);
+    await s.dispose();
+    expect(look()).toBe("ended");
+    seen.length = 0;
+    await pi({ session: { path: file }, factories, next: () => "done" });
+    expect(seen).toEqual(["session_start: running"]);
+  });
+
+  it("from when its context is given to others, though nobody has spoken in it", async () => {
+    let events: Api["events"] | undefined;
+    const factories = extension((api) => {
+      events = api.events;
+    });
+    const s = await pi({ session: "memory", factories, next: () => "done" });
+    const context = events && getTokenBudgetTask({ events })?.context;
+    const { storageRoot = "none", runId = "none" } = context ?? {};
+    await until(() => rootState(storageRoot, runId) === "running", "a root in the registry");
+    await s.dispose();
+    expect(existsSync(storageRoot)).toBe(false);
   });
 });
 
