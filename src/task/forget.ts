@@ -12,8 +12,6 @@ import type { Roster } from "./roster.ts";
 
 /** What ended in good order is swept by others only after so long: its root may be on its way back, as in a reload. */
 const ENDED_REST_MS = 600_000;
-/** Root tasks that are offered by name. */
-const OFFERED_MAX = 50;
 
 export interface ForgetOptions {
   readonly agentDir: string;
@@ -26,7 +24,7 @@ export async function removeTask(context: TaskContext, { agentDir, disk = NODE_D
   const registry = new Registry({ context, disk });
   const locators = new Locators({ agentDir, disk });
   await registry.remove((roster) => {
-    for (const agent of roster) for (const file of locators.filesOf(storageRoot, agent)) removeTree(disk, file);
+    for (const agent of roster) for (const file of locators.filesOf(context, agent)) removeTree(disk, file);
     const notes = rootNotes(storageRoot, rootSessionId);
     for (const path of [notes, `${notes}.meta`, registry.layout.directory]) removeTree(disk, path);
   });
@@ -38,7 +36,7 @@ export function tasksIn(storageRoot: string, { disk = NODE_DISK }: Pick<ForgetOp
   try {
     const names = disk.readdirSync(tasksFolder(storageRoot));
     // Ids of the host's sessions begin with their time.
-    return names.sort().reverse().slice(0, OFFERED_MAX);
+    return names.sort().reverse();
   } catch {
     return [];
   }

@@ -64,10 +64,17 @@ export class Locators {
     await this.#write(indexStorage(this.#options.agentDir), location.sessionId, location);
   }
 
-  /** The files that `save` has written for a session of a storage. */
-  filesOf(storageRoot: string, session: Pick<Location, "sessionId"> & { readonly sessionKey: string }): string[] {
+  /**
+   * The files that `save` has written for a session of a task. One that by now says another task, or that cannot be
+   * read, is not among them.
+   */
+  filesOf(
+    { storageRoot, runId }: Pick<Location, "storageRoot" | "runId">,
+    session: Pick<Location, "sessionId"> & { readonly sessionKey: string },
+  ): string[] {
     const index = indexStorage(this.#options.agentDir);
-    return [this.#source(storageRoot, session.sessionKey).file, this.#source(index, session.sessionId).file];
+    const sources = [this.#source(storageRoot, session.sessionKey), this.#source(index, session.sessionId)];
+    return sources.map(({ file }) => file).filter((file) => this.#readOther(file)?.runId === runId);
   }
 
   /** Whether two paths lead to one file that is there. */

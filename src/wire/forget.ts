@@ -8,6 +8,9 @@ import type { Choice } from "../ui/commands.ts";
 
 const WHAT = "Its notes, its journal (a copy of its transcript), its tasks with their files, and those of its children";
 
+/** Sessions that are completed; any other is forgotten by its id all the same. */
+const OFFERED_MAX = 50;
+
 export async function forget(parts: SessionParts, wanted: string, agentDir: string, ctx: HostContext): Promise<string> {
   if (!hasScreen(ctx)) return "Nothing was removed: this asks first, and nobody can be asked here.";
   const { task } = parts;
@@ -40,5 +43,5 @@ export function forgettable({ task }: SessionParts, typed: string): readonly Cho
   if (!typed.startsWith(word)) return [];
   const { storageRoot, runId } = task.context;
   const ids = tasksIn(storageRoot, {}).filter((id) => id !== runId && id.startsWith(typed.slice(word.length)));
-  return ids.map((id) => ({ value: `${word}${id}` }));
+  return ids.slice(0, OFFERED_MAX).map((id) => ({ value: `${word}${id}` }));
 }
