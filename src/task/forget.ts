@@ -3,15 +3,20 @@
 import { join } from "node:path";
 import { shownValue, TokenBudgetError } from "../errors.ts";
 import { type DiskCalls, NODE_DISK } from "../storage/disk.ts";
-import { removeTree } from "../storage/tree.ts";
+import { removeTree, walkPlainFiles } from "../storage/tree.ts";
 import type { TaskContext } from "./context.ts";
-import { isEphemeral, memoryFolder, rootNotes, taskLayout, tasksFolder } from "./layout.ts";
+import { isEphemeral, memoryFolder, rootNotes, tasksFolder } from "./layout.ts";
 import { Locators } from "./locator.ts";
 import { Registry } from "./registry.ts";
 import type { Roster } from "./roster.ts";
 
 /** What ended in good order is swept by others only after so long: its root may be on its way back, as in a reload. */
 const ENDED_REST_MS = 600_000;
+/**
+ * What did not end in good order, only when nothing was written there for so long: its process may run where its id
+ * cannot be seen, in a container or on another machine with the same home.
+ */
+const CRASHED_REST_MS = 86_400_000;
 
 export interface ForgetOptions {
   readonly agentDir: string;
@@ -91,17 +96,21 @@ function isLeftBehind(context: TaskContext, disk: DiskCalls): boolean {
   try {
     const roster = registry.read();
     if (roster.some((agent) => registry.isRunning(agent))) return false;
-    return (
-      isCrashed(roster) ||
-      Date.now() - disk.lstatSync(taskLayout(context.storageRoot, context).registry).mtimeMs > ENDED_REST_MS
-    );
+    if (isCrashed(roster)) return restedMs(disk, context.storageRoot) > CRASHED_REST_MS;
+    return Date.now() - disk.lstatSync(registry.layout.registry).mtimeMs > ENDED_REST_MS;
   } catch {
     // One that cannot be read says nothing of who runs: it stays.
     return false;
   }
 }
 
-/** A process is gone that did not say so. */
+/** For how long nothing has been written in a storage. */
+function restedMs(disk: DiskCalls, storageRoot: string): number {
+  const { files } = walkPlainFiles(disk, storageRoot, () => true);
+  return Date.now() - files.reduce((newest, { modifiedMs }) => Math.max(newest, modifiedMs), 0);
+}
+
+/** A process is gone that did not say so; one of another machine or container looks the same. */
 function isCrashed(roster: Roster): boolean {
   return roster.some(({ state }) => state.type === "running");
 }

@@ -1,7 +1,9 @@
 // What removal spares, and what it takes: the storages of others in every state, without a host.
-import { existsSync, mkdirSync, readdirSync, utimesSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { NODE_DISK } from "../../src/storage/disk.ts";
+import { walkPlainFiles } from "../../src/storage/tree.ts";
 import { removeTask, sweepEphemeral, taskNamed } from "../../src/task/forget.ts";
 import { tasksFolder } from "../../src/task/layout.ts";
 import type { SessionTask } from "../../src/task/membership.ts";
@@ -62,4 +64,32 @@ test("the record of where a session is stays when it says another task by now", 
   expect(records()).toBe(before - 1);
   await removeTask(second.context, { agentDir: place.agentDir });
   expect(records()).toBe(before - 3);
+});
+
+test("a storage whose process is not to be seen stays until nothing was written there for a day, in journals too", async () => {
+  const place = newPlace();
+  const { task } = place.open(inMemory("elsewhere"));
+  await task.join();
+  // As a process of another container has it.
+  const elsewhere = { type: "running", pid: 2 ** 30, processStart: "another boot:1" } as const;
+  await task.registry.update((roster) => roster.map((agent) => ({ ...agent, state: elsewhere })));
+  const journal = join(task.historyDir, "journal.jsonl");
+  mkdirSync(task.historyDir, { recursive: true });
+  writeFileSync(journal, "{}");
+  const age = (file: string, hours: number) => {
+    const written = new Date(Date.now() - hours * AN_HOUR_MS);
+    utimesSync(file, written, written);
+  };
+  for (const [otherHours, journalHours, stays] of [
+    [1, 1, true],
+    [23, 48, true],
+    [48, 23, true],
+    [25, 25, false],
+  ] as const) {
+    for (const { path } of walkPlainFiles(NODE_DISK, task.context.storageRoot, () => true).files)
+      age(join(task.context.storageRoot, path), otherHours);
+    age(journal, journalHours);
+    await sweepEphemeral({ agentDir: place.agentDir });
+    expect(isThere(task)).toBe(stays);
+  }
 });
