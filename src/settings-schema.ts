@@ -15,7 +15,10 @@ export const TriggerFields = {
     default: 0.25,
     description: "Share of the window that is left when the reminder comes.",
   }),
-  reminderRemainingFloorTokens: tokens("The reminder comes at the latest with this many tokens left.", 21_384),
+  reminderRemainingFloorTokens: tokens(
+    "The reminder comes at the latest with this many tokens left, or with half of a small window.",
+    21_384,
+  ),
   reminderRemainingCeilingTokens: tokens("The reminder never comes with more tokens left than this.", 60_000),
   hardRolloverUsedTokens: tokens("Used tokens at which a checkpoint is enforced; 0 is off.", 0),
 };

@@ -181,7 +181,7 @@ const EVENTS: readonly Event[] = [
     // Under a fence the call is refused before it runs.
     (world) => inRun(world) && fenceOf(world.state) === undefined && world.state.live.manual === undefined,
   ),
-  onlyIf(live("the run settles", { type: "settled" }), quiet),
+  onlyIf(live("the run settles", { type: "settled", aborted: false }), quiet),
   onlyIf(live("too long a request, no hook", { type: "overflow_settled" }, "message"), quiet),
   onlyIf(live("too long a request, hook", compaction("overflow", 0), "compaction"), quiet),
   onlyIf(live("the host's threshold, all consolidated", compaction("threshold", 0), "compaction"), quiet),

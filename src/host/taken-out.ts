@@ -11,7 +11,7 @@ export class TakenOutAnswers {
   #answers: readonly LogMessage[] = [];
 
   keep(answer: LogMessage): void {
-    this.#answers = [...this.#answers, answer];
+    if (!this.#answers.some((held) => isSame(held, answer))) this.#answers = [...this.#answers, answer];
   }
 
   /** The host has read its messages from the log again, where every answer stands. */

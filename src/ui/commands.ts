@@ -134,7 +134,8 @@ async function completions(
     ...words.filter((word) => word.startsWith(prefix)).map((value) => ({ value })),
     ...more,
   ];
-  const found = all.filter(({ value }) => value !== prefix).slice(0, CHOICES_MAX);
+  if (all.some(({ value }) => value === prefix)) return null;
+  const found = all.slice(0, CHOICES_MAX);
   if (found.length === 0) return null;
   return found.map(({ value, about }) => ({ value, label: value, ...(about ? { description: about } : {}) }));
 }

@@ -93,7 +93,8 @@ export type LiveEvent =
       readonly hardTriggerTokens: number | undefined;
       readonly via: Delivery;
     }
-  | { readonly type: "settled" }
+  /** `aborted`: the person stopped the run. */
+  | { readonly type: "settled"; readonly aborted: boolean }
   | { readonly type: "overflow_settled" }
   | {
       readonly type: "compaction_started";
@@ -377,7 +378,8 @@ function onLive(state: WindowState, event: LiveEvent): Step {
       // A steer that is not on the branch by now was taken back, so it is offered again.
       const change = { claim: undefined, queued: state.live.queued.filter(({ via }) => via === "nextTurn") };
       // A model that could not save its note has given up: the person is not left behind a fence that nothing can open.
-      const isStuck = state.log.fence && !state.live.manual && state.live.failedTries === "storage";
+      const isGivenUp = !event.aborted && !state.live.manual && state.live.failedTries === "storage";
+      const isStuck = state.log.fence && isGivenUp;
       return live(state, change, ...(isStuck ? ([{ type: "step_aside" }] as const) : []));
     }
     case "overflow_settled":

@@ -6,7 +6,7 @@ import { grouped } from "../words.ts";
 import type { AsideReason } from "./aside.ts";
 import { type BudgetSettings, thresholds } from "./budget.ts";
 import { textTokens } from "./token-estimate.ts";
-import { estimatedTokens, reportOf, rowTokens } from "./usage.ts";
+import { estimatedTokens, isAnswer, reportedInput, rowTokens } from "./usage.ts";
 
 /** The most that a bootstrap with full lists takes; bench/tokens.ts measures it. */
 export const BOOTSTRAP_MAX_TOKENS = 4_000;
@@ -54,8 +54,9 @@ export function promptTokens(systemPrompt: string, tools: readonly object[]): nu
 }
 
 /**
- * The fixed part as the provider counted it: what the first answer of a window reported, less that window's messages.
- * Undefined in a session's first window, where the host may hold more than the branch says, and without a report.
+ * The fixed part as the provider counted it: what the first answer of a window reported of its input, less that window's
+ * messages. Undefined in a session's first window, where the host may hold more than the branch says, and where the first
+ * answer reports nothing.
  */
 export function measuredFixedTokens({ rows, current }: BranchIndex): number | undefined {
   const { opener } = current;
@@ -63,8 +64,9 @@ export function measuredFixedTokens({ rows, current }: BranchIndex): number | un
   let messages = estimatedTokens(blocksOf(opener.details.bootstrap));
   for (let i = current.firstRow; i < rows.length; i++) {
     const row = rows[i] as Row;
-    const reported = reportOf(row);
+    const reported = reportedInput(row);
     if (reported !== undefined) return Math.max(0, reported - messages);
+    if (isAnswer(row)) return undefined;
     messages += rowTokens(row);
   }
   return undefined;

@@ -372,9 +372,9 @@ export class WindowShell {
   // --- boundaries ---
 
   /** Nothing runs and nothing is queued. True when a run was started that answers an overflow. */
-  settled(overflowed: boolean): boolean {
+  settled({ overflowed, aborted }: { readonly overflowed: boolean; readonly aborted: boolean }): boolean {
     this.#keepPromise();
-    this.#carryOut(this.#live.tell({ type: "settled" }));
+    this.#carryOut(this.#live.tell({ type: "settled", aborted }));
     const overflow = overflowed ? this.#live.tell({ type: "overflow_settled" }) : undefined;
     if (overflow?.type === "leave_overflow") this.#tellOverflow();
     if (overflow?.type === "open_window") {

@@ -30,11 +30,23 @@ export function heldTokens(branch: BranchIndex): number {
   return tokens;
 }
 
-/** What an answer that did not fail reports of its usage, in tokens. */
-export function reportOf({ head, entry }: Row): number | undefined {
-  const { message } = entry;
-  const failed = message?.stopReason === "error" || message?.stopReason === "aborted";
-  return head.role === "assistant" && !failed ? reportedTokens(message) : undefined;
+/** An answer that did not fail. */
+export function isAnswer({ head, entry }: Row): boolean {
+  const stopReason = entry.message?.stopReason;
+  return head.role === "assistant" && stopReason !== "error" && stopReason !== "aborted";
+}
+
+/** What an answer reports of its usage, in tokens. */
+function reportOf(row: Row): number | undefined {
+  return isAnswer(row) ? reportedTokens(row.entry.message) : undefined;
+}
+
+/** What an answer reports of the request that it answers, in tokens: without what it wrote itself. */
+export function reportedInput(row: Row): number | undefined {
+  const reported = reportOf(row);
+  const usage = row.entry.message?.usage as { readonly output?: unknown } | null | undefined;
+  const output = typeof usage?.output === "number" ? usage.output : 0;
+  return reported === undefined ? undefined : Math.max(0, reported - output);
 }
 
 export class UsageMeter {

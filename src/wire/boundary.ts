@@ -24,7 +24,7 @@ export function wireBoundary(host: Host, session: CurrentSession): DropClosedWin
     const { windows, enabled, publish } = session.of(ctx);
     if (!enabled()) return drop(windows, ctx, true);
     const overflowed = !settled.aborted && !windows.isFinished() && host.isOverflow(windows.newestResponse(), ctx);
-    const started = windows.settled(overflowed);
+    const started = windows.settled({ overflowed, aborted: settled.aborted });
     publish();
     if (started) {
       // Some hosts end the process behind this handler: what was started is waited for where it runs already.

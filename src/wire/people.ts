@@ -139,7 +139,7 @@ function standing(parts: SessionParts): string {
   const by = isOn === enabled ? "" : `, by /token-budget ${isOn ? "on" : "off"}`;
   if (isOn) return `Windows are on in this session${by}.`;
   const setting = by === "" ? `, by the setting enabled (${parts.loaded.originOf("enabled", undefined)})` : by;
-  return `Windows are off in this session${setting}: Pi compacts by itself.`;
+  return `Windows are off in this session${setting}: Pi compacts by itself. /token-budget on keeps windows.`;
 }
 
 async function turn(parts: SessionParts, on: boolean, ctx: HostContext, drop: DropClosedWindows): Promise<string> {
@@ -189,6 +189,7 @@ export function wireCommands(
   command("context", {
     answer: (argument, ctx) => {
       if (argument === "") return contextOf(session.of(ctx));
+      if (/^new\b/.test(argument) && !session.of(ctx).enabled()) return standing(session.of(ctx));
       if (/^new\s+--without-note$/.test(argument)) return openWithoutNote(session.of(ctx), ctx);
       // Another option is a slip, no instruction.
       const [, instructions] = /^new(?:\s+(?!--)(.+))?$/s.exec(argument) ?? [];

@@ -73,8 +73,11 @@ function wireExit(host: Host, session: CurrentSession): void {
 
 /** Any number of sessions may run in one process, so each makes room for its own listener. */
 function onExit(listener: () => void, how: "on" | "off"): void {
-  process.setMaxListeners(process.getMaxListeners() + (how === "on" ? 1 : -1));
-  process[how]("exit", listener);
+  if (how === "off") process.off("exit", listener);
+  const limit = process.getMaxListeners();
+  // No limit stays none.
+  if (limit > 0) process.setMaxListeners(Math.max(1, limit + (how === "on" ? 1 : -1)));
+  if (how === "on") process.on("exit", listener);
 }
 
 /** Brings a session's entry in the registry up to its log: children may inherit from there. */

@@ -274,10 +274,10 @@ describe("report 16", () => {
     await s.settled();
     await s.session.prompt("/context");
     expect(s.ui.notices.at(-1)?.message).toContain("Window w2 (main agent): open, and nothing was sent in it yet");
-    expect(s.ui.notices.at(-1)?.message).toContain("Used unknown, left unknown");
+    expect(s.ui.notices.at(-1)?.message).toContain("Used: not known before the next answer");
     await s.prompt("more");
     await s.session.prompt("/context");
-    expect(s.ui.notices.at(-1)?.message).toContain("Used 2,000 tokens, left 198,000 tokens");
+    expect(s.ui.notices.at(-1)?.message).toContain("Used 2,000 tokens, left 198,000 (99 %)");
   });
 });
 

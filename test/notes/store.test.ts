@@ -319,11 +319,14 @@ describe("a search", () => {
     expect(paths({})).toEqual(["a.md", "b.md", "sub/c.md"]);
     expect(paths({ recentFileFirst: true })).toEqual(["sub/c.md", "a.md", "b.md"]);
     expect(paths({ prefix: "sub" })).toEqual(["sub/c.md"]);
+    const needle = { line: 1, text: "needle", start: 0, end: 6 };
+    // What was left out begins with `next`: in a file, and behind the last file.
     expect(found({ maxFiles: 1, maxMatchesPerFile: 1 })).toEqual({
-      files: [{ path: "a.md", matches: [{ line: 1, text: "needle", start: 0, end: 6 }], total: 2 }],
+      files: [{ path: "a.md", matches: [needle], total: 2, next: { line: 3, text: "a needle", start: 2, end: 8 } }],
       totalFiles: 3,
       totalMatches: 6,
       leftOut: [],
+      next: { path: "b.md", match: needle },
     });
     expect(found({ query: "absent" })).toEqual({ files: [], totalFiles: 0, totalMatches: 0, leftOut: [] });
     expect(thrownBy(() => found({ query: "" }))).toMatchObject({ code: "invalid_argument" });

@@ -48,7 +48,10 @@ describe("a command", () => {
     expect(await values("token-budget", "d")).toEqual(["doctor", "o.md"]);
     expect(await values("notes", "")).toEqual(["o.md"]);
     expect(await values("notes", "o.md")).toBeUndefined();
-    expect(await values("token-budget", "off")).toEqual(["o.md"]);
+    // Enter behind a whole word runs it: nothing longer is offered then.
+    expect(await values("token-budget", "off")).toBeUndefined();
+    expect(await values("context", "new")).toBeUndefined();
+    expect(await values("context", "new -")).toEqual(["new --without-note", "o.md"]);
     expect(await command("context").made.getArgumentCompletions?.("x")).toBeNull();
   });
 

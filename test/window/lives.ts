@@ -172,7 +172,7 @@ export class Life {
       case "settled":
         this.#deliver();
         this.#keepPromise();
-        this.#carryOut(this.tell({ type: "settled" }));
+        this.#carryOut(this.tell({ type: "settled", aborted: false }));
         break;
       case "threshold":
       case "overflow":

@@ -83,6 +83,30 @@ describe("new_context", () => {
   });
 });
 
+describe("a fence whose note could not be stored", () => {
+  it("is given up at the end of a run, but not when the person stopped it", () => {
+    const log = new TestLog();
+    log.user("hello");
+    const details = { kind: "fallback", requestId: "f1", windowId: "w1" };
+    log.customMessage("pi-token-budget:fallback", "save it", details);
+    const called = {
+      type: "tool_called",
+      toolCallId: "n",
+      ownNoteWrite: true,
+      blank: false,
+      canWrite: true,
+      opensWindow: false,
+      nested: false,
+      batchIsClosed: false,
+    } as const;
+    const failed = { type: "note_failed", toolCallId: "n", ofStorage: true } as const;
+    const claimed = step(replay(indexOf(log)), called).state;
+    const { state } = step(claimed, failed);
+    expect(step(state, { type: "settled", aborted: true }).effects).toEqual([]);
+    expect(step(state, { type: "settled", aborted: false }).effects).toEqual([{ type: "step_aside" }]);
+  });
+});
+
 describe("a compaction of the host", () => {
   it("at the threshold is cancelled, and asks for the reminder first and for the fallback then", () => {
     const log = new TestLog();

@@ -3,7 +3,15 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DEFAULT_SETTINGS } from "../../src/settings-schema.ts";
 import { thresholds } from "../../src/window/budget.ts";
-import { FIXED_MIN_TOKENS, hasRoom, leastWindow, noRoomReason, roomForWork } from "../../src/window/room.ts";
+import {
+  FIXED_MIN_TOKENS,
+  hasRoom,
+  leastWindow,
+  measuredFixedTokens,
+  noRoomReason,
+  roomForWork,
+} from "../../src/window/room.ts";
+import { indexOf, TestLog, text } from "../log/branches.ts";
 
 const DEFAULTS = { reserveTokens: 16_384, settings: DEFAULT_SETTINGS };
 
@@ -46,5 +54,26 @@ describe("room for work", () => {
     expect(because).toContain("27,000");
     expect(because).toContain("32,768");
     expect(wayBack).toMatch(/at least \d\d,\d{3} tokens/);
+  });
+
+  it("counts as fixed what the first answer of a window says of its request, not what it wrote itself", () => {
+    const log = new TestLog();
+    log.newContext(2);
+    const usage = { input: 9_000, output: 8_000, cacheRead: 0, cacheWrite: 0, totalTokens: 17_000 };
+    log.message({ role: "assistant", content: [text("a long file")], stopReason: "stop", usage });
+    const measured = measuredFixedTokens(indexOf(log)) ?? 0;
+    expect(measured).toBeGreaterThan(8_900);
+    expect(measured).toBeLessThanOrEqual(9_000);
+  });
+
+  it("knows nothing of the first window, nor of one whose first answer reports nothing", () => {
+    const log = new TestLog();
+    log.user("hello");
+    log.message({ role: "assistant", content: [], stopReason: "stop", usage: { totalTokens: 5_000 } });
+    expect(measuredFixedTokens(indexOf(log))).toBeUndefined();
+    log.newContext(2);
+    log.assistant(text("silent"));
+    log.message({ role: "assistant", content: [], stopReason: "stop", usage: { totalTokens: 50_000 } });
+    expect(measuredFixedTokens(indexOf(log))).toBeUndefined();
   });
 });
