@@ -1,6 +1,7 @@
 // Removing what a root task has left on the disk: at a person's word, and of itself where its root has no session file. It
 // must never remove what a running session uses; the host's own session files are not its business.
-import { join } from "node:path";
+import { randomUUID } from "node:crypto";
+import { dirname, join } from "node:path";
 import { shownValue, TokenBudgetError } from "../errors.ts";
 import { type DiskCalls, NODE_DISK } from "../storage/disk.ts";
 import { removeTree, walkPlainFiles } from "../storage/tree.ts";
@@ -18,6 +19,9 @@ const ENDED_REST_MS = 600_000;
  */
 const CRASHED_REST_MS = 86_400_000;
 
+/** What is being removed is called so until it is gone: no session's folder begins with a dot. */
+const FORGOTTEN = ".forgotten-";
+
 export interface ForgetOptions {
   readonly agentDir: string;
   readonly disk?: DiskCalls | undefined;
@@ -28,12 +32,17 @@ export async function removeTask(context: TaskContext, { agentDir, disk = NODE_D
   const { storageRoot, rootSessionId } = context;
   const registry = new Registry({ context, disk });
   const locators = new Locators({ agentDir, disk });
+  const isWhole = isEphemeral(storageRoot, agentDir);
+  const directory = isWhole ? storageRoot : registry.layout.directory;
+  const forgotten = join(dirname(directory), `${FORGOTTEN}${randomUUID()}`);
   await registry.remove((roster) => {
     for (const agent of roster) for (const file of locators.filesOf(context, agent)) removeTree(disk, file);
     const notes = rootNotes(storageRoot, rootSessionId);
-    for (const path of [notes, `${notes}.meta`, registry.layout.directory]) removeTree(disk, path);
+    if (!isWhole) for (const path of [notes, `${notes}.meta`]) removeTree(disk, path);
+    // The lock lies in it: whoever comes next starts anew there, and loses nothing to a removal that is not done yet.
+    disk.renameSync(directory, forgotten);
   });
-  if (isEphemeral(storageRoot, agentDir)) removeTree(disk, storageRoot);
+  removeTree(disk, forgotten);
 }
 
 /** The ended or open root tasks of a storage, by the folders they lie in; the newest first. */
@@ -41,7 +50,10 @@ export function tasksIn(storageRoot: string, { disk = NODE_DISK }: Pick<ForgetOp
   try {
     const names = disk.readdirSync(tasksFolder(storageRoot));
     // Ids of the host's sessions begin with their time.
-    return names.sort().reverse();
+    return names
+      .filter((name) => !name.startsWith(FORGOTTEN))
+      .sort()
+      .reverse();
   } catch {
     return [];
   }
@@ -73,7 +85,7 @@ export async function endEphemeral(context: TaskContext, options: ForgetOptions)
 }
 
 export interface SweepOptions extends ForgetOptions {
-  /** The storage of who sweeps: never removed, whatever its registry says. */
+  /** The storage of who sweeps: never removed, whatever its registry says; removals that were cut off in it are finished. */
   readonly own?: string | undefined;
 }
 
@@ -81,12 +93,26 @@ export interface SweepOptions extends ForgetOptions {
 export async function sweepEphemeral(options: SweepOptions): Promise<void> {
   const { agentDir, own, disk = NODE_DISK } = options;
   const folder = memoryFolder(agentDir);
-  for (const name of namesIn(disk, folder)) {
+  const names = namesIn(disk, folder);
+  removeForgotten(disk, folder, names);
+  if (own !== undefined) removeForgotten(disk, tasksFolder(own));
+  for (const name of names) {
     const storageRoot = join(folder, name);
-    if (storageRoot === own) continue;
+    if (storageRoot === own || name.startsWith(FORGOTTEN)) continue;
     for (const run of namesIn(disk, tasksFolder(storageRoot))) {
       const context: TaskContext = { version: 1, runId: run, rootSessionId: run, storageRoot };
       if (isLeftBehind(context, disk)) await endEphemeral(context, options);
+    }
+  }
+}
+
+/** What is left in a folder of removals that did not come to their end. */
+function removeForgotten(disk: DiskCalls, folder: string, names = namesIn(disk, folder)): void {
+  for (const name of names.filter((one) => one.startsWith(FORGOTTEN))) {
+    try {
+      removeTree(disk, join(folder, name));
+    } catch {
+      // Somebody else removes it too, or will.
     }
   }
 }

@@ -1,10 +1,11 @@
 // What removal spares, and what it takes: the storages of others in every state, without a host.
 import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
+import type { SessionIdentity } from "../../src/host/host.ts";
 import { NODE_DISK } from "../../src/storage/disk.ts";
 import { walkPlainFiles } from "../../src/storage/tree.ts";
-import { removeTask, sweepEphemeral, taskNamed } from "../../src/task/forget.ts";
+import { removeTask, sweepEphemeral, taskNamed, tasksIn } from "../../src/task/forget.ts";
 import { tasksFolder } from "../../src/task/layout.ts";
 import type { SessionTask } from "../../src/task/membership.ts";
 import { inMemory, memberOf, newPlace, type Place } from "./tasks.ts";
@@ -91,5 +92,40 @@ test("a storage whose process is not to be seen stays until nothing was written 
     age(journal, journalHours);
     await sweepEphemeral({ agentDir: place.agentDir });
     expect(isThere(task)).toBe(stays);
+  }
+});
+
+test("who comes while a task is removed starts anew there and loses nothing; what a killed removal leaves is swept", async () => {
+  const place = newPlace();
+  const make = async (identity: SessionIdentity) => {
+    const { task } = place.open(identity);
+    await task.join();
+    await task.markEnded();
+    return task;
+  };
+  for (const identity of [inMemory("unfiled"), place.session("filed")]) {
+    const ended = await make(identity);
+    const { context } = ended;
+    const folder = ended.isEphemeral ? context.storageRoot : ended.registry.layout.directory;
+    const left: string[] = [];
+    const rmSync: typeof NODE_DISK.rmSync = (path, options) => {
+      if (dirname(String(path)) !== dirname(folder)) return NODE_DISK.rmSync(path, options);
+      // Killed in the middle, and somebody has come meanwhile.
+      left.push(String(path));
+      expect(existsSync(folder)).toBe(false);
+      mkdirSync(ended.registry.layout.directory, { recursive: true });
+      throw new Error("killed");
+    };
+    await expect(removeTask(context, { agentDir: place.agentDir, disk: { ...NODE_DISK, rmSync } })).rejects.toThrow(
+      "killed",
+    );
+    expect(left).toHaveLength(1);
+    expect(dirname(left[0] ?? "")).toBe(dirname(folder));
+    expect(existsSync(left[0] ?? "")).toBe(true);
+    // Neither a session to be named nor one to be started again.
+    expect(tasksIn(context.storageRoot, {})).toEqual([context.runId]);
+    await sweepEphemeral({ agentDir: place.agentDir, own: context.storageRoot });
+    expect(existsSync(left[0] ?? "")).toBe(false);
+    expect(existsSync(ended.registry.layout.directory)).toBe(true);
   }
 });
