@@ -22,7 +22,7 @@ async function start() {
   return { agentDir, open };
 }
 
-test("a start looks once for other agents' notes and once for sessions without a file; nothing for other processes", async () => {
+test("a start looks once for other agents' notes, once for sessions without a file, once for removals that were cut off", async () => {
   const { agentDir, open } = await start();
   await open(watchedDisk(() => undefined)).join();
   const { calls, disk } = counted();
@@ -30,8 +30,8 @@ test("a start looks once for other agents' notes and once for sessions without a
   calls.length = 0;
   expect(task.earlierProcess).toBeUndefined();
   expect(task.otherNotes()).toEqual([]);
-  await sweepEphemeral({ agentDir, disk });
-  expect(calls).toHaveLength(2);
+  await sweepEphemeral({ agentDir, disk, own: task.context.storageRoot });
+  expect(calls).toHaveLength(3);
 });
 
 test("a new session looks once more, for the session that it may be a copy of, and its first write twice, for git", async () => {
