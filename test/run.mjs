@@ -3,7 +3,7 @@
 // Arguments go to vitest; `--host 1.6.0` limits the run to one host (it may be given more than once).
 // PI_TEST_ROUNDS=full makes all rounds of what is left to luck (test/rounds.ts).
 // PI_TEST_JOBS says how many runs go on at a time (default: two for each core, as most of a scenario is waiting).
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join, sep } from "node:path";
@@ -182,6 +182,9 @@ async function main() {
   ensureDeps();
   // Tests of the packed form run every host's command line, so all are needed even when one suite is asked for.
   const ready = new Map(HOST_NAMES.map((name) => [name, ensureHost(name)]));
+  // Once, before tests on several hosts ask for it at the same time.
+  const built = spawnSync(process.execPath, [join(ROOT, ".ci/build.mjs")], { stdio: "inherit" });
+  if (built.status !== 0) throw new Error("The package could not be built.");
   const runs = hosts.flatMap((host) => runsFor(host, rest));
   const jobs = Number(process.env.PI_TEST_JOBS) || 2 * availableParallelism();
   const done = await pool(runs, jobs, ready);

@@ -39,7 +39,7 @@ export function doctorReport(findings: readonly Finding[]): string {
   const wrong = findings.filter(({ mend }) => mend !== undefined).length;
   const open = findings.filter(({ isOpen }) => isOpen).length;
   const rest = open === 0 ? "Nothing is wrong." : `Nothing else is wrong; ${open} could not be found out yet.`;
-  const end = wrong === 0 ? rest : `${wrong} of ${findings.length} need mending.`;
+  const end = wrong === 0 ? rest : `${wrong} of ${findings.length} ${wrong === 1 ? "needs" : "need"} mending.`;
   const shown = bounded(lines.join("\n"), BOUNDS);
   return [shown.text, ...(shown.omitted ? [`… ${counted(shown.omitted.lines, "more line")}`] : []), end].join("\n");
 }

@@ -103,7 +103,7 @@ describe("the doctor", () => {
       "✓ tools: all 1 are there",
       "✗ settings: one \\u001b[31m is wrong.",
       "  → Correct it there, then /reload.",
-      "1 of 2 need mending.",
+      "1 of 2 needs mending.",
     ]);
     const many = Array.from({ length: 500 }, (_, n) => `problem ${n} `.repeat(20));
     expect([...doctorReport([checkSettings(many)])].length).toBeLessThan(9_000);

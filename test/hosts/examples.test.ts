@@ -1,15 +1,6 @@
 // The programs of docs/examples as people run them: with plain Node, in a folder of their own that holds nothing but the
 // built package and a Pi; and their TypeScript as a compiler sees it there.
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { run } from "../../fixtures/pi/cli.ts";
@@ -43,18 +34,8 @@ async function succeeds(command: string, args: readonly string[], cwd: string): 
   return stdout;
 }
 
-/** Whether dist/ is younger than everything it is made of. */
-function isBuilt(): boolean {
-  const types = join(PACKAGE_DIR, "dist/types/api.d.ts");
-  if (!existsSync(types)) return false;
-  const sources = readdirSync(join(PACKAGE_DIR, "src"), { recursive: true, encoding: "utf8" });
-  const made = [".ci/build.mjs", "api.ts", "plan.ts", "package.json", ...sources.map((name) => join("src", name))];
-  const builtMs = statSync(types).mtimeMs;
-  return made.every((path) => statSync(join(PACKAGE_DIR, path)).mtimeMs < builtMs);
-}
-
 beforeAll(async () => {
-  if (!isBuilt()) await succeeds(process.execPath, [join(PACKAGE_DIR, ".ci/build.mjs")], PACKAGE_DIR);
+  await succeeds(process.execPath, [join(PACKAGE_DIR, ".ci/build.mjs")], PACKAGE_DIR);
 }, 4 * MINUTES);
 
 describe("the example of a parent and a child", () => {

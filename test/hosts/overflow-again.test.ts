@@ -7,15 +7,15 @@ import { slowTool } from "./tools.ts";
 closeAfterEach();
 
 /** The provider accepts what does not fit and answers. */
-const tooMuch = (n: number) => using(9_000, text(`answer ${n}`));
+const tooMuch = (n: number) => using(25_000, text(`answer ${n}`));
 /** It cuts the request to fit and has no room left for an answer. */
-const cutShort: Answer = { content: [], stopReason: "length", usage: { input: 8_192, output: 0 } };
+const cutShort: Answer = { content: [], stopReason: "length", usage: { input: 24_000, output: 0 } };
 const refused: Answer = {
   content: [],
   stopReason: "error",
-  errorMessage: "prompt is too long: 9000 tokens > 8192 maximum",
+  errorMessage: "prompt is too long: 25000 tokens > 24000 maximum",
 };
-const SMALL = { contextWindow: 8_192, settings: SHORT_COMPACTION, ui: true, factories: [slowTool] };
+const SMALL = { contextWindow: 24_000, settings: SHORT_COMPACTION, ui: true, factories: [slowTool] };
 
 describe("a provider that reports more than the model's window", () => {
   it("for each finished answer: one request for one prompt, and the answer stays in the next one", async () => {

@@ -1,3 +1,0 @@
-// The todo list as the entries of an editor's plan, and nothing else of this package: for programs that need only that.
-export type { TodoItem, TodoStatus } from "./src/todo/list.ts";
-export { type PlanEntry, todosToPlan } from "./src/todo/plan.ts";
