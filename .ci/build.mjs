@@ -154,7 +154,7 @@ async function buildCommand() {
 
 const SPECIFIER = /(from\s+|import\s*\(\s*|import\s+|declare module\s+)(["'])([^"']+)\2/g;
 
-/** The declaration files that api.d.ts needs, with import names every TypeScript understands. */
+/** The declaration files that api.d.ts needs, none of which may need Node's own, with import names every TypeScript understands. */
 function keepReachable(types) {
   const kept = new Map();
   const visit = (file) => {
@@ -168,7 +168,6 @@ function keepReachable(types) {
       }),
     );
     for (const [, , , name] of source.matchAll(SPECIFIER)) {
-      if (name.startsWith("node:")) continue;
       if (!name.startsWith(".")) fail(`the types of ${relative(types, file)} name ${name}`);
       visit(resolve(dirname(file), name.replace(/\.[jt]s$/, ".d.ts")));
     }

@@ -11,7 +11,8 @@ import { headOf, oneLine, shorten } from "./storage/text.ts";
 import type { Work } from "./storage/work.ts";
 import { isBelow, resolveAddress } from "./task/addresses.ts";
 import { assertFlow, type Category, canRead } from "./task/category.ts";
-import type { Ending, SessionTask, TaskAgent } from "./task/membership.ts";
+import type { Ending, SessionTask } from "./task/membership.ts";
+import type { TaskAgent } from "./task/roster.ts";
 import type { RunningChild } from "./window/bootstrap.ts";
 
 /** Agents named in one answer. */

@@ -8,7 +8,7 @@ import type { HostApi } from "./host/api.ts";
 import { assertArgument, assertObject, FILLED_TEXT, fieldOf, optional } from "./options.ts";
 import type { Category } from "./task/category.ts";
 import type { ChildPlace, TaskContext } from "./task/context.ts";
-import type { TaskAgent } from "./task/membership.ts";
+import type { TaskAgent } from "./task/roster.ts";
 
 /** Questions for the task of a session. */
 export const TASK_CHANNEL = "pi-token-budget:task";

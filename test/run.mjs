@@ -6,7 +6,7 @@
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
-import { join, sep } from "node:path";
+import { join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ensureDeps } from "../fixtures/pi/ensure-deps.mjs";
 import { ensureHost, HOST_NAMES } from "../fixtures/pi/install-hosts.mjs";
@@ -16,6 +16,8 @@ const [OLDEST] = HOST_NAMES;
 /** A run that hangs is ended, so that all of them end in time. */
 const DEADLINE_MS = Date.now() + 40 * 60 * 1_000;
 const SHORTEST_RUN_MS = 30_000;
+/** Failures are told again at the end, after what all the runs printed: so many characters of each message. */
+const FAILURE_CHARS = 1_200;
 
 /**
  * The files of a suite are dealt to so many runs, each of one worker that loads Pi once: runs of like length fill the
@@ -60,7 +62,7 @@ function readReport(path, exitCode) {
   try {
     report = JSON.parse(readFileSync(path, "utf8"));
   } catch {
-    return { passed: 0, failed: 1, skipped: 0, note: "crashed" };
+    return { passed: 0, failed: 1, skipped: 0, note: "crashed", failures: [] };
   }
   const broken = report.testResults.filter(
     (file) => file.status === "failed" && !file.assertionResults.some((test) => test.status === "failed"),
@@ -72,7 +74,21 @@ function readReport(path, exitCode) {
     failed: failed + outside,
     skipped: report.numPendingTests + report.numTodoTests,
     note: outside ? "an error outside the tests" : "",
+    failures: report.testResults.flatMap(failuresOf),
   };
+}
+
+/** What failed in a file: each test with the beginning of its message. */
+function failuresOf({ name, message, status, assertionResults }) {
+  const file = relative(ROOT, name);
+  const tests = assertionResults.filter((test) => test.status === "failed");
+  if (tests.length === 0) return status === "failed" ? [describeFailure(file, [message])] : [];
+  return tests.map(({ fullName, failureMessages }) => describeFailure(`${file}: ${fullName}`, failureMessages));
+}
+
+function describeFailure(title, messages) {
+  const text = messages.join("\n").trim().slice(0, FAILURE_CHARS);
+  return `${title}\n${text.replace(/^/gm, "    ")}`;
 }
 
 function secondsOf(file) {
@@ -190,6 +206,7 @@ async function main() {
   const done = await pool(runs, jobs, ready);
   const results = [...new Set(runs.map(({ label }) => label))].map((label) => together(label, done));
 
+  for (const { label, failures } of done) for (const failure of failures) console.log(`\nFAILED ${label}: ${failure}`);
   console.log("");
   const narrowed = rest.length > 0;
   for (const result of results) {

@@ -21,6 +21,7 @@ import {
   type Registration,
   type Roster,
   type RosterAgent,
+  type TaskAgent,
   withParentContent,
   withSession,
 } from "./roster.ts";
@@ -48,11 +49,6 @@ export interface OpenTaskOptions {
 export interface Ending {
   /** Whether the session starts again at once in this process, as in a reload. */
   readonly restarts?: boolean;
-}
-
-export interface TaskAgent extends RosterAgent {
-  /** Whether a process runs it now. */
-  readonly running: boolean;
 }
 
 /** Who a session is in which task. */

@@ -31,6 +31,11 @@ export interface RosterAgent extends Categorized {
   readonly lacks?: readonly string[];
 }
 
+export interface TaskAgent extends RosterAgent {
+  /** Whether a process runs it now. */
+  readonly running: boolean;
+}
+
 /** In the order of registration. */
 export type Roster = readonly RosterAgent[];
 

@@ -2,7 +2,7 @@
 import type { SessionParts } from "../session.ts";
 import { strays } from "../subagents/strays.ts";
 import { isBelow } from "../task/addresses.ts";
-import type { TaskAgent } from "../task/membership.ts";
+import type { TaskAgent } from "../task/roster.ts";
 
 export interface ChildProblems {
   /** Of each kind of child, the newest when it runs without some of the tools. */

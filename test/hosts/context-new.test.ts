@@ -26,7 +26,7 @@ describe("/context new", () => {
       ui: true,
       factories: [slowTool],
       next: (request, n) => {
-        if (n === 0) return [text("on it"), call("slow", { ms: 150 })];
+        if (n === 0) return [text("on it"), call("slow", { ms: 500 })];
         return isAsked(request) ? [note()] : "the work is done";
       },
     });

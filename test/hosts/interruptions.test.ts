@@ -10,10 +10,11 @@ import {
   pi,
   SHORT_COMPACTION,
   texts,
+  toolRuns,
   using,
   whole,
 } from "./support.ts";
-import { slowTool } from "./tools.ts";
+import { slowTool, UNTIL_ABORTED_MS } from "./tools.ts";
 
 closeAfterEach();
 
@@ -21,7 +22,6 @@ const LONG = "x".repeat(4_000);
 const note = (path = "checkpoint.md") => call("notes_write_file", { path, text: "the state" });
 const isAsked = (request: { messages: readonly unknown[] }) =>
   JSON.stringify(request.messages.at(-1)).includes("the user asked for a fresh window");
-const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Two windows that the host still holds, then an answer of another kind. */
 const twoWindowsThen = (last: (n: number) => unknown) => (_request: unknown, n: number) => {
@@ -36,15 +36,14 @@ describe("after Esc, or an error", () => {
       ui: true,
       settings: SHORT_COMPACTION,
       factories: [slowTool],
-      next: twoWindowsThen(() => using(1_000, text(LONG), call("slow", { ms: 5_000 }))),
+      next: twoWindowsThen(() => using(1_000, text(LONG), call("slow", { ms: UNTIL_ABORTED_MS }))),
     });
     void s.session.prompt("go").catch(() => undefined);
     await asked(s, 5);
-    await sleep(50);
+    await toolRuns(s, 5);
     await s.session.abort();
-    await s.settled({ quietChecks: 30 });
     const sent = s.requests.length;
-    await sleep(500);
+    await s.settled({ quietChecks: 60 });
     expect(s.requests).toHaveLength(sent);
     expect(controls(s, "continuation")).toHaveLength(0);
   });

@@ -20,7 +20,7 @@ import {
   using,
   whole,
 } from "./support.ts";
-import { slowTool } from "./tools.ts";
+import { slowTool, UNTIL_ABORTED_MS } from "./tools.ts";
 
 closeAfterEach();
 
@@ -66,7 +66,8 @@ describe("report 5", () => {
       const s = await pi({
         settings: SHORT_COMPACTION,
         factories: [slowTool],
-        next: (request, n) => (n === 0 ? [text(LONG), call("slow", { ms: 2_000 })] : slowCheckpoint(request, n)),
+        next: (request, n) =>
+          n === 0 ? [text(LONG), call("slow", { ms: UNTIL_ABORTED_MS })] : slowCheckpoint(request, n),
       });
       void s.session.prompt("first request").catch(() => undefined);
       await until("an answer on the branch", () =>

@@ -4,6 +4,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ExtensionFactory } from "@mariozechner/pi-coding-agent";
 import { type TSchema, Type } from "@sinclair/typebox";
 
+/** How long `slow` takes where an abort is to end it. */
+export const UNTIL_ABORTED_MS = 120_000;
+
 /** `slow { ms }`: waits, then answers. Runs in parallel with others. */
 export const slowTool: ExtensionFactory = (pi) => {
   pi.registerTool({

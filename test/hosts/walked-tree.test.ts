@@ -30,7 +30,7 @@ describe("/tree", () => {
         factories: [slowTool],
         next: (_request, n) => {
           if (n === 0) return "the first answer";
-          return n === 1 ? [call("slow", { ms: 300 }), call("new_context")] : `answer ${n}`;
+          return n === 1 ? [call("slow", { ms: 600 }), call("new_context")] : `answer ${n}`;
         },
       });
       await s.prompt("first");

@@ -53,7 +53,7 @@ describe("/context new", () => {
       settings: NO_RETRY,
       factories: [slowTool],
       next: (request, n) => {
-        if (n === 0) return [text("on it"), call("slow", { ms: 150 })];
+        if (n === 0) return [text("on it"), call("slow", { ms: 500 })];
         return isAsked(request) ? refuse : "the work is done";
       },
     });
