@@ -2,28 +2,47 @@
 
 /** Stable codes; the text of a message may change, its code does not. */
 export type ErrorCode =
+  /** A value is of the wrong type, or breaks a rule that the message names. */
   | "invalid_argument"
+  /** A field that there is not; the message names those that there are. */
   | "unknown_field"
+  /** A field that has to be given. */
   | "missing_field"
+  /** No path of a note. */
   | "invalid_path"
+  /** No address of an agent, or not one below its parent. */
   | "invalid_address"
+  /** No agent has this address in the root task. */
   | "unknown_agent"
+  /** The history has no item with this id. */
   | "unknown_item"
+  /** The item is in another window. */
   | "wrong_window"
+  /** No such root task, note, task, file or model. */
   | "not_found"
+  /** Another session has the name, or this session has another one. */
   | "name_collision"
+  /** Over a limit that the message names; nothing was stored. */
   | "too_large"
+  /** Another process held a file for 20 seconds. */
   | "lock_unavailable"
+  /** Another process took a file over before it was written; nothing was written. */
   | "lock_lost"
+  /** The disk refused, or a file is damaged; it is left as it is. */
   | "storage_failed"
+  /** Written by a newer version of this package; nothing is rewritten. */
   | "newer_format"
+  /** A rule does not allow it: a category, a quota, a session that has ended. */
   | "refused"
+  /** No model may be sent this content: a `CategoryModelError`. */
   | "category_model";
 
 /** A failure that says what was wrong, with which value, by which rule, and how to go on. */
 export class TokenBudgetError extends Error {
+  /** What went wrong, for programs; the message is for people and models. */
   readonly code: ErrorCode;
 
+  /** `message` says what was wrong and how to go on; `options.cause` is what was caught. */
   constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
     super(message, options);
     this.name = "TokenBudgetError";
@@ -35,6 +54,7 @@ const SHOWN_MODELS_MAX = 10;
 
 /** No model may be sent content of a category. */
 export class CategoryModelError extends TokenBudgetError {
+  /** The label that no usable model has. */
   readonly category: string;
 
   /** `models` have the label, and none of them can be used; `unlabelled` is what would have got the content. */

@@ -28,27 +28,39 @@ import { wireJournal, wireLauncher } from "./wire/root-task.ts";
 import { wireTasks } from "./wire/tasks.ts";
 import { registerTools } from "./wire/tools.ts";
 
+/** What `createTokenBudgetExtension` takes; each field may be left out. */
 export interface TokenBudgetOptions {
-  /** Joins the session to the root task of another one: `{ ...task.context, parentAgentName?, agentName?, category? }`. */
+  /**
+   * Joins the session to the root task of another one: `{ ...task.context, parentAgentName?, agentName?, category?,
+   * required? }`. Left out, the session is the root of a task of its own.
+   */
   readonly task?: TaskMembership;
+  /** For sessions with pi-subagents; left out, that is found by its tools. */
   readonly subagents?: {
-    /** Where pi-subagents, or its module `required-child-extensions`, is; default: found from its tools. */
+    /** Absolute path of pi-subagents' folder, or of its module `required-child-extensions`; found by its tools when left out. */
     readonly modulePath?: string;
   };
-  /** Absolute path of the folder of this package, from which children load it; for programs that bundle it. */
+  /**
+   * Absolute path of the folder of this package, from which children load it; for programs that bundle it. Left out, it
+   * is where this code lies.
+   */
   readonly packageDirectory?: string;
-  /** Read instead of the environment of the process. */
+  /** Variables that are read instead of the environment of the process, which is read when left out. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /**
    * Told when the session could not join the root task that it was given, once, with the reason: `not_found` (no such
-   * task), `name_collision`, `unknown_agent`, `refused`, `lock_unavailable` or `storage_failed`.
+   * task), `name_collision`, `unknown_agent`, `refused`, `lock_unavailable` or `storage_failed`. Left out, the person and
+   * the model are told all the same.
    */
   readonly onProblem?: (problem: TokenBudgetError) => void;
   /** Pi's own judgement of a response (pi-ai); without it the providers' usual words are looked for. */
   readonly isContextOverflow?: OverflowJudge;
 }
 
-/** An extension factory as every supported Pi takes it; the argument is Pi's extension interface. */
+/**
+ * An extension factory as every supported Pi takes it (`extensionFactories`); the argument is Pi's extension interface.
+ * It may be called for several sessions, one after another or at the same time.
+ */
 export type TokenBudgetExtension = (pi: object) => void;
 
 const OPTIONS: CheckedObject = {
@@ -85,7 +97,8 @@ function assertOptions(options: TokenBudgetOptions): void {
 }
 
 /**
- * Makes the extension. Each factory call serves one session at a time and shares no state with any other.
+ * Makes the extension: context windows, notes, history and the todo list for each session whose factory it is. Sessions
+ * share no state but what a root task shares on disk.
  *
  * @throws TokenBudgetError `invalid_argument`, `unknown_field`, `missing_field`: an option, or a field of `task`, that there
  * is not or that has a wrong value; `invalid_address`: `parentAgentName` or `agentName`; `newer_format`: `task.version`.

@@ -18,16 +18,17 @@ const TASK_PROTOCOL = 1;
 export interface AgentInfo {
   /** `/root`, or an address below it. */
   readonly agentName: string;
-  /** Null for the root. */
+  /** Address of the agent that it stands below; null for the root. */
   readonly parentAgentName: string | null;
+  /** Pi's id of its session. */
   readonly sessionId: string;
   /** Absolute path; null for a session in memory. */
   readonly sessionFile: string | null;
-  /** Null for ordinary content; undefined when nobody can say what it is, and then nobody may read it. */
+  /** What its content is: a label, null for ordinary content; undefined when nobody can say what it is, and then nobody may read it. */
   readonly category: Category | undefined;
-  /** ISO 8601. */
+  /** When it was registered, ISO 8601. */
   readonly created: string;
-  /** Whether a process runs it now. */
+  /** Whether a process has its session open now. */
   readonly running: boolean;
 }
 
@@ -37,37 +38,65 @@ export function agentInfo(agent: TaskAgent, category: Category | undefined): Age
   return { agentName, parentAgentName, sessionId, sessionFile, category, created, running };
 }
 
-/** A session's place in its root task. */
+/** A session's place in its root task, as long as the session lasts. */
 export interface TokenBudgetTask {
-  /** To be passed on to children: `{ task: { ...context, parentAgentName: agentName } }`. Throws where there is a `problem`. */
+  /**
+   * To be passed on to children: `{ task: { ...context, parentAgentName: agentName } }`; plain JSON without secrets.
+   *
+   * @throws TokenBudgetError what `problem` is, where there is one; `storage_failed`: the task's folder cannot be made.
+   */
   readonly context: TaskContext;
   /** Why the session could not join the root task that it was given; undefined when it did, or was given none. */
   readonly problem: TokenBudgetError | undefined;
+  /** This session's address: `/root`, or one below it; `/apart` where there is a `problem`. */
   readonly agentName: string;
+  /** Address of the agent that it stands below; null for the root. */
   readonly parentAgentName: string | null;
+  /** Pi's id of this session. */
   readonly sessionId: string;
-  /** All agents of the task, in the order of registration. Throws when the registry cannot be read. */
+  /**
+   * All agents of the task, in the order of registration.
+   *
+   * @throws TokenBudgetError `storage_failed`, `refused`, `newer_format`: the registry cannot be read, or breaks a rule.
+   */
   agents(): readonly AgentInfo[];
-  /** What this session's content is. Throws when that cannot be known. */
+  /**
+   * What this session's content is: a label, or null for ordinary content.
+   *
+   * @throws TokenBudgetError `storage_failed`, `refused`, `newer_format`: nobody can know it.
+   */
   category(): Category;
   /** True from the end of the session on; then it dispatches nothing any more. */
   readonly ended: boolean;
   /**
    * Writes the extension that children load (`pi -e <path>`), and answers its absolute path. Without a place it is for any
    * number of children with automatic names. With one it is for that child; its parent is this session when left out.
+   *
+   * @throws TokenBudgetError (rejects) `invalid_argument`, `unknown_field`, `invalid_address`: the place; `missing_field`:
+   * `packageDirectory`, in a bundle; `storage_failed`, `lock_unavailable`: the disk; what `problem` is, where there is one.
    */
   childExtension(child?: ChildPlace): Promise<string>;
-  /** The model in use, `provider/id`. */
+  /** The model in use, `provider/id`; undefined when there is none. Throws Pi's own error when the session has ended. */
   model(): string | undefined;
-  /** Chooses a model, `provider/id`, that may see content of a category; null is ordinary. */
+  /**
+   * Chooses a model, `provider/id`, among the host's models with credentials, that may see content of a category.
+   *
+   * @throws CategoryModelError `category_model`: none with the label is there.
+   * @throws TokenBudgetError `not_found`: the pinned model is not there, or no model is; `missing_field`,
+   * `invalid_argument`: the question.
+   */
   route(question: RouteQuestion): string;
-  /** The host's models, as extensions see them. */
+  /** The host's models, as extensions see them (`ctx.modelRegistry`). Throws Pi's own error when the session has ended. */
   models(): unknown;
-  /** The SDK of the host that runs this session. */
+  /**
+   * The SDK of the host that runs this session: Pi's own module.
+   *
+   * @throws Error (rejects) it is not found; the message says where it was looked for.
+   */
   sdk(): Promise<unknown>;
-  /** The person's settings for dispatched tasks. */
+  /** The person's settings for dispatched tasks, for the model in use. Throws Pi's own error when the session has ended. */
   settings(): TaskSettings;
-  /** Resolves when everything that this session has said can be read by the other agents. */
+  /** Resolves when everything that this session has said can be read by the other agents. Never rejects. */
   flush(): Promise<void>;
 }
 
@@ -95,8 +124,9 @@ const PI = fieldOf("Pi's extension interface, or an object with its events", (va
   }
 });
 
+/** Which session's task is asked for. */
 export interface FindTaskOptions {
-  /** Which session, where several share one event bus; left out, the one that was loaded first. */
+  /** Pi's id of the session that is meant, where several share one event bus; left out, the one that was loaded first. */
   readonly sessionId?: string;
 }
 
@@ -107,7 +137,10 @@ export interface FindTaskOptions {
  * @throws TokenBudgetError `invalid_argument`, `unknown_field`: what is no interface of Pi, or an option that there is not.
  */
 export function getTokenBudgetTask(
-  pi: { readonly events: HostApi["events"] },
+  pi: {
+    /** Pi's event bus, over which the session is asked. */
+    readonly events: HostApi["events"];
+  },
   options: FindTaskOptions = {},
 ): TokenBudgetTask | undefined {
   assertArgument("getTokenBudgetTask", "pi", pi, PI);

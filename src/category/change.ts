@@ -1,10 +1,9 @@
 // A decision about a category made by another program, without a session: the launcher's counterpart of `/category`.
-import { shownValue, TokenBudgetError } from "../errors.ts";
 import { assertArgument, FILLED_TEXT } from "../options.ts";
 import { ROOT_ADDRESS, resolveAddress } from "../task/addresses.ts";
 import { type Category, parseCategory } from "../task/category.ts";
 import { parseContext, type TaskContext } from "../task/context.ts";
-import { Registry } from "../task/registry.ts";
+import { noSuchTask, Registry } from "../task/registry.ts";
 
 /**
  * Decides what the content of an agent of a root task is, and of everything below it: a label, or null for ordinary
@@ -21,7 +20,6 @@ export async function setAgentCategory(context: TaskContext, address: string, ca
   const label = parseCategory(category);
   const registry = new Registry({ context: task });
   // Nothing is made where there is no task.
-  if (!registry.holdsTask())
-    throw new TokenBudgetError("not_found", `There is no root task ${shownValue(task.runId)} in ${task.storageRoot}.`);
+  if (!registry.holdsTask()) throw noSuchTask(task);
   await registry.setCategory(resolveAddress(ROOT_ADDRESS, address), label);
 }

@@ -2,14 +2,17 @@
 import { messageOf, shownValue } from "../errors.ts";
 import { parseCategory } from "../task/category.ts";
 
-/** Categories and their models, `provider/id`; the first is the default. */
+/** From each category's label to the names of its models, `provider/id`; the first is the default. */
 export type CategoryModels = ReadonlyMap<string, readonly string[]>;
 
 /** What a person types for ordinary content; no category can be called so. */
 export const ORDINARY = "none";
 
+/** A model as the rule of categories knows it; models of any host have these fields. */
 export interface ModelName {
+  /** The provider's name in the host, such as `anthropic`. */
   readonly provider: string;
+  /** The model's id at its provider; it may hold slashes. */
   readonly id: string;
 }
 

@@ -4,23 +4,32 @@ import { ANYTHING, assertObject, type CheckedObject, FUNCTION, fieldOf, LIST, OB
 import { type Category, parseCategory } from "../task/category.ts";
 import { type CategoryModels, labelledModels, type ModelName, modelName } from "./labels.ts";
 
+/** What a model is wanted for. The first that may have the content is chosen: pinned, candidates, palette, last resort. */
 export interface RouteRequest<M extends ModelName> {
   /** What the content is; null is ordinary. It is never left out: nobody may forget to say it. */
   readonly contentCategory: Category;
-  /** The model somebody asked for. */
+  /** The model somebody asked for; left out when nobody did. */
   readonly pinned?: M | undefined;
-  /** Models to try, the best first. */
+  /** Models to try, the best first; none when left out. */
   readonly candidates?: readonly M[] | undefined;
 }
 
+/** What a router chooses from. */
 export interface RouterParts<M extends ModelName> {
+  /** Which models have which label. */
   readonly categories: CategoryModels;
-  /** The host's models with credentials. */
+  /** The models with credentials, asked for with each request. */
   readonly palette: () => readonly M[];
-  /** The host's default model. */
+  /** The default model, asked for when nothing else fits; undefined when there is none. */
   readonly lastResort: () => M | undefined;
 }
 
+/**
+ * Chooses one of the models that it was given, as that was given.
+ *
+ * @throws CategoryModelError `category_model`: no model with the label is there.
+ * @throws TokenBudgetError `not_found`: no model at all; `invalid_argument`, `unknown_field`, `missing_field`: the request.
+ */
 export type Route<M extends ModelName> = (request: RouteRequest<M>) => M;
 
 /** Whether content of a category may go to a model; ordinary content may go to any. */

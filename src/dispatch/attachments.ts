@@ -9,8 +9,15 @@ export const ATTACHMENT_MAX_BYTES = 100_000_000;
 export const ATTACHMENTS_MAX = 50;
 const NAME_MAX_CHARS = 255;
 
-/** A path, absolute or below the base directory; the name is the path's own when left out. */
-export type Attachment = string | { readonly path: string; readonly name?: string };
+/** A plain file of at most 100,000,000 bytes for a task to work on; its path alone will do. */
+export type Attachment =
+  | string
+  | {
+      /** Absolute, or below the dispatcher's `baseDirectory`. */
+      readonly path: string;
+      /** What the task sees it called, at most 255 characters; the last part of the path when left out. */
+      readonly name?: string;
+    };
 
 function refused(index: number, path: unknown, problem: string, wayOut: string): TokenBudgetError {
   return new TokenBudgetError(

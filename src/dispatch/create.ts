@@ -9,28 +9,37 @@ import type { Runner } from "./runner.ts";
 import { sessionRunner } from "./session-runner.ts";
 import { DEFAULT_TASK_SETTINGS, type TaskSettings } from "./settings.ts";
 
-/** What a launcher may say of its dispatcher. */
+/** What a launcher may say of its dispatcher; each field may be left out. */
 export interface TaskDispatcherOptions {
-  /** Over the person's settings. */
+  /** Over the person's settings, by the same names; left out, those hold. */
   readonly settings?: Partial<TaskSettings>;
-  /** Asked before anything is stored, besides the setting `taskQuota`. */
+  /** Asked before anything is stored, besides the setting `taskQuota`; left out, that alone counts. */
   readonly quota?: Quota;
-  /** The one door to models; without it, content of a category is not dispatched. */
+  /** Chooses models in the place of the session's own router, which does it when left out. */
   readonly route?: RouteDoor;
-  /** More runners, or others in the place of `session` and `cli`. */
+  /** More runners, or others in the place of `session` and `cli`; by default there are these two. */
   readonly runners?: readonly Runner[];
-  /** For child sessions: the host's SDK, when it cannot be found. */
+  /** For child sessions: Pi's SDK, the module itself; left out, that of the Pi which runs the parent session. */
   readonly sdk?: unknown;
-  /** For child sessions: more extensions, as factories or paths. */
+  /** For child sessions: more extensions, as factories or absolute paths; none when left out. */
   readonly extensions?: readonly unknown[];
-  /** For child processes: more arguments, and variables over those of this process. */
-  readonly cli?: { readonly args?: readonly string[]; readonly env?: Readonly<Record<string, string>> };
-  /** Absolute path of the folder of this package, from which child processes load it; for programs that bundle it. */
+  /** For child processes; nothing is added when left out. */
+  readonly cli?: {
+    /** More arguments, behind `--mode json -p` and its like; none when left out. */
+    readonly args?: readonly string[];
+    /** Variables over those of this process, which alone hold when left out. */
+    readonly env?: Readonly<Record<string, string>>;
+  };
+  /**
+   * Absolute path of the folder of this package, from which child processes load it; for programs that bundle it. Left
+   * out, it is where this code lies.
+   */
   readonly packageDirectory?: string;
-  /** Relative attachments are below it; default: the working directory of the process. */
+  /** Absolute path; relative attachments are below it. Default: the working directory of the process. */
   readonly baseDirectory?: string;
+  /** How long things may take, or some of it; each has a default. */
   readonly limits?: Partial<RunLimits>;
-  /** Told of what goes wrong beside a task. */
+  /** Told, in one sentence, of what goes wrong beside a task; nobody is when left out. */
   readonly report?: (problem: string) => void;
 }
 

@@ -40,18 +40,28 @@ export interface DispatcherParts {
   readonly now?: (() => Date) | undefined;
 }
 
+/** The bytes of a file of a task. */
 export interface OpenedFile {
-  /** A readable stream of Node. */
+  /** A readable stream of Node, to be read or destroyed. */
   readonly stream: AsyncIterable<Uint8Array>;
+  /** The name that it was given, without a folder. */
   readonly filename: string;
+  /** Its MIME type, by the name. */
   readonly contentType: string;
   /** Bytes. */
   readonly size: number;
 }
 
+/** Who looks at a task. */
 export interface LookOptions {
-  /** A person or a launcher's own code; the dispatching agent when left out. */
+  /** `person`: a person or the launcher's own code, who may see every task; left out, the dispatching agent. */
   readonly viewer?: "person";
+}
+
+/** Who has a task done again, and how it is stopped. */
+export interface RerunOptions extends LookOptions {
+  /** Cancels the run when it is aborted; left out, `cancel` alone does. */
+  readonly signal?: AbortSignal;
 }
 
 /** Who looks decides what is shown: a viewer that there is not must not pass for another. */
@@ -61,6 +71,10 @@ function assertLook(of: string, options: LookOptions, more: Fields = {}): void {
 
 const CLOSED: StopReason = { type: "closed" };
 
+/**
+ * Opens tasks for child agents of one session and keeps their records. Whatever it is asked with the dispatching agent as
+ * the viewer goes by the rule of categories.
+ */
 export class TaskDispatcher {
   readonly #parts: DispatcherParts;
   readonly #store: RecordStore;
@@ -83,7 +97,13 @@ export class TaskDispatcher {
     this.#recovered = this.#recover();
   }
 
-  /** Checks, stores, and starts a task. Whatever is refused leaves nothing behind. */
+  /**
+   * Checks, stores, and starts a task; resolves when it is stored. Whatever is refused leaves nothing behind.
+   *
+   * @throws TokenBudgetError (rejects) `invalid_argument`, `unknown_field`, `too_large`, `invalid_address`: the request;
+   * `name_collision`: `agentName`; `not_found`: the model; `refused`: category, quota, or a session that has ended;
+   * `storage_failed`, `lock_unavailable`: the disk. `CategoryModelError`: no model may see the content.
+   */
   dispatch(request: DispatchRequest): Promise<TaskHandle> {
     return this.#open(this.#dispatch(request));
   }
@@ -126,7 +146,12 @@ export class TaskDispatcher {
     return this.#start(record, runner, request.signal);
   }
 
-  /** Newest first; those that the viewer may not read in neutral form. */
+  /**
+   * All tasks of the root task, newest first; those that the viewer may not read in neutral form.
+   *
+   * @throws TokenBudgetError (rejects) `invalid_argument`, `unknown_field`: the options; `storage_failed`, `refused`: the disk,
+   * or a registry that breaks a rule.
+   */
   async list(options: LookOptions = {}): Promise<readonly (TaskView | RestrictedTask)[]> {
     assertLook("list", options);
     await this.#recovered;
@@ -136,13 +161,23 @@ export class TaskDispatcher {
     return records.map((record) => (may(record) ? taskView(record) : { agent: record.task.agent, restricted: true }));
   }
 
+  /**
+   * One task.
+   *
+   * @throws TokenBudgetError (rejects) `not_found`: there is none with this id; `refused`: it is not for this viewer;
+   * `invalid_argument`, `unknown_field`: the options; `storage_failed`, `newer_format`: its record.
+   */
   async get(taskId: string, options: LookOptions = {}): Promise<TaskView> {
     assertLook("get", options);
     await this.#recovered;
     return taskView(this.#readable(taskId, options.viewer));
   }
 
-  /** The bytes of one of its files. */
+  /**
+   * The bytes of one of its files, by the ids in `files`, `outputs` and `intermediates`.
+   *
+   * @throws TokenBudgetError (rejects) as `get` does; `not_found` also where the task has no such file.
+   */
   async openFile(taskId: string, fileId: string, options: LookOptions = {}): Promise<OpenedFile> {
     assertLook("openFile", options);
     await this.#recovered;
@@ -158,12 +193,17 @@ export class TaskDispatcher {
     return { stream: streamOf(this.#store.pathOf(file)), filename, contentType, size };
   }
 
-  /** Runs a task that has ended once more, with its own content's category. */
-  rerun(taskId: string, options: LookOptions & { readonly signal?: AbortSignal } = {}): Promise<TaskHandle> {
+  /**
+   * Runs a task that has ended once more, as another agent, with its own content's category. Its old products are
+   * dropped, what was in between is kept.
+   *
+   * @throws TokenBudgetError (rejects) as `get` and `dispatch` do; `refused` also where it runs, or its runner is not here.
+   */
+  rerun(taskId: string, options: RerunOptions = {}): Promise<TaskHandle> {
     return this.#open(this.#rerun(taskId, options));
   }
 
-  async #rerun(taskId: string, options: LookOptions & { readonly signal?: AbortSignal }): Promise<TaskHandle> {
+  async #rerun(taskId: string, options: RerunOptions): Promise<TaskHandle> {
     assertLook("rerun", options, { signal: optional(SIGNAL) });
     const { viewer, signal } = options;
     await this.#ready();
@@ -193,7 +233,11 @@ export class TaskDispatcher {
     return this.#start(record, runner, signal);
   }
 
-  /** Ends a task that runs here; resolves when it has ended. */
+  /**
+   * Ends a task that runs here; resolves when it has ended, at once where it does not run here.
+   *
+   * @throws TokenBudgetError (rejects) as `get` does.
+   */
   async cancel(taskId: string, options: LookOptions = {}): Promise<void> {
     assertLook("cancel", options);
     await this.#recovered;
@@ -201,7 +245,11 @@ export class TaskDispatcher {
     await this.#active.get(taskId)?.handle.cancel();
   }
 
-  /** Removes a task and all its files; one that runs is cancelled first. */
+  /**
+   * Removes a task and all its files; one that runs here is cancelled first.
+   *
+   * @throws TokenBudgetError (rejects) as `get` does; `refused` also where it runs in another process.
+   */
   async remove(taskId: string, options: LookOptions = {}): Promise<void> {
     assertLook("remove", options);
     await this.#recovered;
@@ -218,17 +266,21 @@ export class TaskDispatcher {
     removeTree(task.cwd === null ? join(this.#workRoot, taskId) : join(task.cwd, ".pi-task", taskId));
   }
 
-  /** The handle of a task that runs here. */
+  /** The handle of a task that runs here; undefined when there is none. Never throws. */
   running(taskId: string): TaskHandle | undefined {
     return this.#active.get(taskId)?.handle;
   }
 
-  /** The dispatching agent's category; results may only reach it when they may flow there. */
+  /**
+   * The dispatching agent's category; results may only reach it when they may flow there.
+   *
+   * @throws TokenBudgetError `refused`, `storage_failed`, `newer_format`: nobody can know it.
+   */
   category(): Category {
     return this.#parts.parent.category();
   }
 
-  /** Ends what runs here; those tasks are `failed: interrupted`, and can be run again. */
+  /** Ends what runs here; those tasks are `failed: interrupted`, and can be run again. Then it dispatches nothing. Never rejects. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#recovered;

@@ -3,19 +3,33 @@ import { messageOf } from "../errors.ts";
 import type { StopReason } from "./limits.ts";
 import type { TaskView } from "./view.ts";
 
+/** What happens to a task. */
 export type TaskEvent =
-  | { readonly type: "progress"; readonly text: string }
-  | { readonly type: "step"; readonly text: string }
-  | { readonly type: "ended"; readonly task: TaskView };
+  | {
+      readonly type: "progress";
+      /** What it does now: one line of at most 500 characters. */
+      readonly text: string;
+    }
+  | {
+      readonly type: "step";
+      /** What it did, as it is kept in `steps`: one line of at most 500 characters. */
+      readonly text: string;
+    }
+  | {
+      readonly type: "ended";
+      /** The task after its end; nothing comes behind it. */
+      readonly task: TaskView;
+    };
 
+/** A task that this process runs. */
 export interface TaskHandle {
   /** The task as it was stored. */
   readonly task: TaskView;
-  /** The task after its end, whatever that was; it never rejects. */
+  /** The task after its end, whatever that was: look at `status`. It never rejects. */
   readonly result: Promise<TaskView>;
-  /** Tells what happens from now on; call what is returned to stop that. */
+  /** Tells what happens from now on; call what is returned to stop that. What a listener throws goes to `report`; never throws. */
   subscribe(listener: (event: TaskEvent) => void): () => void;
-  /** Ends it, also while it waits; resolves when it has ended. */
+  /** Ends it, also while it waits; resolves when it has ended, at once when it had already. Never rejects. */
   cancel(): Promise<void>;
 }
 

@@ -8,12 +8,13 @@ export type StopReason =
   /** Nothing was heard of the child for so long. */
   | { readonly type: "silent"; readonly ms: number };
 
+/** How long a task's run may take to react, in milliseconds. */
 export interface RunLimits {
-  /** After a stop, the runner is waited for so long. */
+  /** Milliseconds that a runner is waited for after it was told to end; default 15,000. */
   readonly stopLimitMs: number;
-  /** A run without any event for so long is stopped. */
+  /** A run without any event for so many milliseconds is stopped; default 1,800,000 (30 minutes). */
   readonly silenceLimitMs: number;
-  /** Between two writes of a running task's steps. */
+  /** Milliseconds between two writes of a running task's steps; default 1,000. */
   readonly saveEveryMs: number;
 }
 

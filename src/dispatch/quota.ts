@@ -1,24 +1,33 @@
 // Whether one more task may be dispatched, by what was used today. Pure.
 import type { TaskRecord } from "./record.ts";
 
-/** What was used since the day began. */
+/** What the tasks of this root task used since the day began, in UTC. */
 export interface QuotaUsage {
-  /** Read anew, cached and written. */
+  /** Tokens read anew, read from a cache, and written, together. */
   readonly tokens: number;
-  /** As far as providers gave a figure. */
+  /** Cost, in the currency of the provider's figures (Pi's: US dollars), as far as providers gave one. */
   readonly amount: number;
-  /** Tasks dispatched. */
+  /** Number of tasks dispatched. */
   readonly tasks: number;
 }
 
 /** Allowed, or the reason why not. */
-export type QuotaAnswer = { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
+export type QuotaAnswer =
+  | { readonly allowed: true }
+  | {
+      readonly allowed: false;
+      /** Ends the sentence "The task was not dispatched: …", without a full stop. */
+      readonly reason: string;
+    };
 
+/** Asked before a task is stored; what it throws refuses the dispatch. */
 export type Quota = (usage: QuotaUsage) => QuotaAnswer | Promise<QuotaAnswer>;
 
-/** Limits of one day; undefined is none. */
+/** Limits of one day, in UTC. */
 export interface DailyQuota {
+  /** Tokens, counted as in `QuotaUsage`; no limit when left out. */
   readonly tokens?: number | undefined;
+  /** Cost, counted as in `QuotaUsage`; no limit when left out. */
   readonly amount?: number | undefined;
 }
 

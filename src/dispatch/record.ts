@@ -19,6 +19,7 @@ export const UNTITLED = "Untitled task";
 export const PROGRESS_QUEUED = "queued";
 export const ERROR_INTERRUPTED = "interrupted";
 
+/** How a task stands; one that waits for its turn is `processing`, with the progress `queued`. */
 export type TaskStatus = "processing" | "completed" | "failed" | "cancelled";
 export type FileRole = "input" | "output" | "intermediate";
 
@@ -76,20 +77,27 @@ export interface FileRow {
   readonly created: string;
 }
 
+/** What one model did for a task. */
 export interface UsageRow {
+  /** Of this row. */
   readonly id: string;
+  /** What was made: `chat` for the model's answers, and what runners of one's own say. */
   readonly kind: "chat" | "image" | "internal";
-  /** `provider/id` */
+  /** `provider/id`. */
   readonly model: string;
   /** Tokens that the provider read anew. */
   readonly input: number;
+  /** Tokens that the model wrote. */
   readonly output: number;
   /** Tokens that the provider had in its cache. */
   readonly cached: number;
+  /** Number of runs that the row counts: 1. */
   readonly quantity: number;
-  /** The provider's own cost figure; null when it gives none. */
+  /** The provider's own cost figure, in its currency (Pi's: US dollars); null when it gives none. */
   readonly amount: number | null;
+  /** Id of the task. */
   readonly task: string;
+  /** When the run ended, ISO 8601. */
   readonly created: string;
 }
 

@@ -10,25 +10,28 @@ import { parseContext, parseGoal } from "./record.ts";
 import type { Runner } from "./runner.ts";
 import { checkedCwd } from "./workspace.ts";
 
+/** A task to be opened. */
 export interface DispatchRequest {
   /** What is to be done; at most 50,000 characters. Empty only beside an attachment. */
   readonly goal: string;
-  /** What the child should know besides; at most 50,000 characters. */
+  /** What the child should know besides; at most 50,000 characters. Nothing when null or left out. */
   readonly context?: string | null;
   /**
    * What the task's content is: null for ordinary content, or the dispatching agent's own category. Left out only by flows
    * that quote the agent's content: the task is then of the agent's category.
    */
   readonly category?: Category;
-  /** A name below the dispatching agent; an automatic one when left out. */
+  /** A name below the dispatching agent; `task_<id>` when left out. */
   readonly agentName?: string;
-  /** `provider/id`; the router chooses when left out. */
+  /** `provider/id`; the router chooses when null or left out. */
   readonly model?: string | null;
   /** `session` (default), `cli`, or one of the dispatcher's own. */
   readonly runner?: string;
+  /** Files that are copied for the task, at most 50; none when left out. */
   readonly attachments?: readonly Attachment[];
-  /** An existing directory to work in, instead of a fresh one. */
+  /** Absolute path of an existing directory to work in; a fresh one when null or left out. */
   readonly cwd?: string | null;
+  /** Cancels the task when it is aborted; left out, `cancel` alone does. */
   readonly signal?: AbortSignal;
 }
 

@@ -5,23 +5,45 @@ import { oneLine, shorten } from "../storage/text.ts";
 import { newId } from "./names.ts";
 import { progressLine, type UsageRow, withStep } from "./record.ts";
 
-/** What a runner tells while it runs. */
+/** What a runner tells while it runs; each is a sign of life too. */
 export type RunEvent =
-  | { readonly type: "step"; readonly text: string }
-  | { readonly type: "progress"; readonly text: string }
-  /** The newest answer; the last one is the result. `error` is set when it is none. */
-  | { readonly type: "answer"; readonly text: string; readonly error?: string }
-  | { readonly type: "usage"; readonly usage: RunUsage }
-  /** A sign of life. */
+  | {
+      readonly type: "step";
+      /** What was done, for the record: made one line, cut at 500 characters; the newest 200 are kept. */
+      readonly text: string;
+    }
+  | {
+      readonly type: "progress";
+      /** What is being done now: made one line, cut at 500 characters. */
+      readonly text: string;
+    }
+  | {
+      readonly type: "answer";
+      /** The newest answer; the last one is the result, at most 200,000 characters of it. */
+      readonly text: string;
+      /** Why it is none; the run has failed when the last answer has it. Left out for an answer. */
+      readonly error?: string;
+    }
+  | {
+      readonly type: "usage";
+      /** What a model did since the last such event. */
+      readonly usage: RunUsage;
+    }
   | { readonly type: "alive" };
 
+/** What a model did for a run: a row of the record, or a part of one. */
 export interface RunUsage {
+  /** What was made: `chat` for answers. Rows are summed by kind and model. */
   readonly kind: UsageRow["kind"];
-  /** `provider/id` */
+  /** `provider/id`. */
   readonly model: string;
+  /** Tokens that the provider read anew. */
   readonly input: number;
+  /** Tokens that the model wrote. */
   readonly output: number;
+  /** Tokens that the provider had in its cache. */
   readonly cached: number;
+  /** The provider's own cost figure, in its currency; null when it gives none. */
   readonly amount: number | null;
 }
 

@@ -2,28 +2,36 @@
 import type { TaskMembership } from "../task/context.ts";
 import type { RunEvent } from "./run-log.ts";
 
+/** A task to be carried out. */
 export interface RunRequest {
+  /** Id of the task. */
   readonly taskId: string;
-  /** The one user message. */
+  /** The child's one user message. */
   readonly prompt: string;
-  /** The same for every task. */
+  /** The child's system prompt, the same for every task. */
   readonly systemPrompt: string;
-  /** Absolute; it exists. */
+  /** Absolute path of the directory to work in; it exists. */
   readonly cwd: string;
   /** `provider/id`; null leaves it to the runner. */
   readonly model: string | null;
-  /** Who the child is in the root task. */
+  /** Who the child is in the root task: for `createTokenBudgetExtension({ task })` in the child. */
   readonly membership: TaskMembership;
   /** Aborted when the run is to end: the runner then ends it soon, by force if it must. */
   readonly signal: AbortSignal;
+  /** To be told what happens, in order. */
   readonly onEvent: (event: RunEvent) => void;
 }
 
+/** Carries out tasks. */
 export interface Runner {
   /** As `dispatch({ runner })` names it. */
   readonly name: string;
   /** Whether its models are outside the router: it then gets ordinary content only. */
   readonly choosesModels: boolean;
-  /** Resolves when the child has ended; the newest answer is the result. Rejects, with the reason, when it failed. */
+  /**
+   * Resolves when the child has ended; the newest answer is the result.
+   *
+   * @throws (rejects) with the reason, when it failed.
+   */
   run(request: RunRequest): Promise<void>;
 }

@@ -35,18 +35,38 @@ const Parameters = Type.Object(
   { additionalProperties: false },
 );
 
+/** What the tool answers, as Pi takes it. */
 export interface TaskToolResult {
-  readonly content: { readonly type: "text"; readonly text: string }[];
-  readonly details: { readonly task: TaskView };
+  /** For the model. */
+  readonly content: {
+    readonly type: "text";
+    /** The result, at most 8,000 characters of it, and the names of the files. */
+    readonly text: string;
+  }[];
+  /** For programs. */
+  readonly details: {
+    /** The task after its end. */
+    readonly task: TaskView;
+  };
 }
 
+/** A tool definition that fits Pi's `registerTool` and `customTools` on every host. */
 export interface TaskTool {
+  /** `dispatch_task`. */
   readonly name: typeof TASK_TOOL_NAME;
+  /** What a person reads. */
   readonly label: string;
+  /** What the model reads. */
   readonly description: string;
-  /** A TypeBox schema. */
+  /** A TypeBox schema of `{ goal, context?, category?, attachments? }`. */
   readonly parameters: Readonly<Record<string, unknown>>;
+  /** Several may run at once. */
   readonly executionMode: "parallel";
+  /**
+   * Dispatches a task and waits for its end; aborting the signal cancels it.
+   *
+   * @throws TokenBudgetError (rejects) as `dispatch` does; `refused` also when the task failed or was cancelled.
+   */
   readonly execute: (toolCallId: string, params: unknown, signal?: AbortSignal) => Promise<TaskToolResult>;
 }
 
@@ -61,7 +81,12 @@ const DISPATCHER = fieldOf("what createTaskDispatcher answers", (value) => {
   return OBJECT.fits(value) && typeof (value as { dispatch?: unknown }).dispatch === "function";
 });
 
-/** A tool definition for `pi.registerTool` or a session's `customTools`. */
+/**
+ * A tool definition for `pi.registerTool` or a session's `customTools`, with which a model gives tasks. It is registered
+ * by nobody else. What the model leaves out is ordinary: no call of an agent inherits its category.
+ *
+ * @throws TokenBudgetError `invalid_argument`: `dispatcher` is none.
+ */
 export function defineTaskTool(dispatcher: TaskDispatcher): TaskTool {
   assertArgument("defineTaskTool", "dispatcher", dispatcher, DISPATCHER);
   return {

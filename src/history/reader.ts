@@ -6,6 +6,7 @@ import { type Row, type WindowRecord, windowId, windowNumber } from "../log/bran
 import { type ItemRole, type ItemText, isToolNamed, type TextRegion, type ToolRef, toolRef } from "../log/item.ts";
 import { HistoryCounts, isInternalRole } from "./counts.ts";
 import { holdsMatch, type IsHidden, type Needle, needleOf } from "./search.ts";
+import type { ItemBranch, WindowContents } from "./shapes.ts";
 import type { ItemSource } from "./source.ts";
 
 /** Which items; every given field must hold. */
@@ -26,15 +27,8 @@ export interface ItemQuery {
   readonly runningCallId: string | undefined;
 }
 
-export interface ListedWindow {
+export interface ListedWindow extends WindowContents {
   readonly window: WindowRecord;
-  readonly items: number;
-  readonly firstItemId: string | null;
-  readonly lastItemId: string | null;
-  /** ISO 8601; of the window's first and last item of any kind. */
-  readonly startedAt: string | null;
-  readonly endedAt: string | null;
-  readonly current: boolean;
 }
 
 export interface ListedItem {
@@ -47,8 +41,7 @@ export interface ListedItem {
 export interface ReadItem {
   readonly row: Row;
   readonly text: ItemText;
-  /** `other`: on an abandoned branch of the same session. */
-  readonly branch: "current" | "other";
+  readonly branch: ItemBranch;
 }
 
 /** A page and the count of everything it was taken from. */
@@ -206,20 +199,19 @@ export class HistoryReader {
 
   /** The item with this id, on this branch or an abandoned one; throws when it is not in that window. */
   readItem(source: ItemSource, itemId: string, inWindow: string): ReadItem {
-    const here = source.row(itemId);
-    const row = here ?? source.rowElsewhere(itemId);
-    if (!row)
+    const item = itemNamed(source, itemId);
+    if (!item)
       throw new TokenBudgetError(
         "unknown_item",
         `item_id ${shownValue(itemId)} is no item of ${source.agent}; history_list_items and history_search_contents give item ids.`,
       );
-    const rightWindow = windowId(row.window);
+    const rightWindow = windowId(item.row.window);
     if (rightWindow !== inWindow)
       throw new TokenBudgetError(
         "wrong_window",
         `window_id ${shownValue(inWindow)} does not hold item ${shownValue(itemId)} of ${source.agent}; it belongs to window_id ${shownValue(rightWindow)}: call again with that.`,
       );
-    return { row, text: source.text(row.entry), branch: here ? "current" : "other" };
+    return item;
   }
 
   #listedWindow(source: ItemSource, window: WindowRecord): ListedWindow {
@@ -236,6 +228,13 @@ export class HistoryReader {
       current: window.number === source.windows.length,
     };
   }
+}
+
+/** The item with this id, on this branch or an abandoned one. */
+export function itemNamed(source: ItemSource, itemId: string): ReadItem | undefined {
+  const here = source.row(itemId);
+  const row = here ?? source.rowElsewhere(itemId);
+  return row && { row, text: source.text(row.entry), branch: here ? "current" : "other" };
 }
 
 /** The needle of a query; throws on an empty one, which every text holds. */

@@ -12,6 +12,7 @@ import {
 import { CodePointText } from "../storage/text.ts";
 import { isInternalTool, isOwnCustomType, openerOf } from "./marks.ts";
 
+/** In whose role an item is said; `tool` is the result of a tool. */
 export type ItemRole = "user" | "assistant" | "tool" | "system" | "developer";
 
 /** A tool as the filters of the history tools name it. */

@@ -4,15 +4,7 @@ import type { FoundFile, LeftOut } from "../storage/tree.ts";
 import type { CreationTimes } from "./created.ts";
 import type { NoteFiles } from "./files.ts";
 import { type LineMatch, searchLines } from "./search.ts";
-
-export interface NoteRow {
-  /** Relative to the agent's notes. */
-  readonly path: string;
-  readonly bytes: number;
-  /** ISO 8601, both. */
-  readonly createdAt: string;
-  readonly updatedAt: string;
-}
+import type { NoteInfo } from "./shapes.ts";
 
 export interface NoteListQuery {
   /** A string prefix of paths; all notes when left out. */
@@ -26,7 +18,7 @@ export interface NoteListQuery {
 }
 
 export interface NoteList {
-  readonly rows: NoteRow[];
+  readonly rows: NoteInfo[];
   readonly total: number;
   /** Directories that could not be read, and what is no note, with the reason. */
   readonly leftOut: readonly LeftOut[];

@@ -20,6 +20,7 @@ import {
   type NoteSearchQuery,
   searchNotes,
 } from "./listing.ts";
+import type { NoteText } from "./shapes.ts";
 
 export interface NotesStoreOptions {
   /** Absolute path of the directory that holds the notes; made with the first write. */
@@ -38,14 +39,6 @@ export interface NoteWrite {
   /** UTF-8 bytes of the whole note afterwards. */
   readonly bytes: number;
   readonly created: boolean;
-}
-
-export interface NoteContent {
-  /** The whole note; bytes that are no UTF-8 show as U+FFFD. */
-  readonly text: string;
-  readonly bytes: number;
-  /** ISO 8601. */
-  readonly updatedAt: string;
 }
 
 export interface NoteUsage {
@@ -135,7 +128,7 @@ export class NotesStore {
   }
 
   /** A whole note; `not_found` names some that look like it. */
-  read(path: string): NoteContent {
+  read(path: string): NoteText {
     const { bytes, modifiedMs } = this.#notes.read(path);
     return { text: bytes.toString("utf8"), bytes: bytes.length, updatedAt: new Date(modifiedMs).toISOString() };
   }

@@ -9,7 +9,7 @@ import { NotesStore } from "../notes/store.ts";
 import { isAddress, ROOT_ADDRESS } from "../task/addresses.ts";
 import { type Category, canRead } from "../task/category.ts";
 import type { TaskContext } from "../task/context.ts";
-import { Registry } from "../task/registry.ts";
+import { noSuchTask, Registry } from "../task/registry.ts";
 import { agentAt, type RosterAgent } from "../task/roster.ts";
 import type { ReadableAgent } from "./types.ts";
 
@@ -75,9 +75,7 @@ export class ReadAccess {
 
   #assertThere(): void {
     if (this.#registry.holdsTask()) return;
-    const { runId, storageRoot } = this.#registry.context;
-    const message = `There is no root task ${shownValue(runId)} in ${storageRoot}; nothing was made there. Pass the context of a session as getTokenBudgetTask answers it, as long as its storage is there.`;
-    throw new TokenBudgetError("not_found", message);
+    throw noSuchTask(this.#registry.context);
   }
 }
 

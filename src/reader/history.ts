@@ -1,6 +1,6 @@
 // The histories of a task's agents, in the shapes of a program.
 import { shownValue, TokenBudgetError } from "../errors.ts";
-import { HistoryReader, type ItemQuery, type ListedItem, searchedFor } from "../history/reader.ts";
+import { HistoryReader, type ItemQuery, itemNamed, type ListedItem, searchedFor } from "../history/reader.ts";
 import { MatchScan, type Needle, previewOf, regionsOf } from "../history/search.ts";
 import type { ItemSource } from "../history/source.ts";
 import { type Row, windowId, windowNumber } from "../log/branch.ts";
@@ -16,7 +16,14 @@ import {
   YES_NO,
 } from "../options.ts";
 import type { ReadAccess } from "./access.ts";
-import type { HistoryItem, HistoryPage, HistoryQuery, HistoryRegion, ReadHistoryItem, TaskReader } from "./types.ts";
+import type {
+  HistoriesReader,
+  HistoryItem,
+  HistoryPage,
+  HistoryQuery,
+  HistoryRegion,
+  ReadHistoryItem,
+} from "./types.ts";
 
 const LIMIT_DEFAULT = 100;
 const PREVIEW_CHARS_DEFAULT = 400;
@@ -34,7 +41,7 @@ const HISTORY_FIELDS = {
   previewChars: LIMIT,
 };
 
-export function historyOf(access: ReadAccess): TaskReader["history"] {
+export function historyOf(access: ReadAccess): HistoriesReader {
   const reader = new HistoryReader();
   return {
     windows: async (agentName) => {
@@ -124,14 +131,14 @@ function regionsIn({ text, isHidden }: ListedItem, needle: Needle, previewChars:
 }
 
 function readItem(source: ItemSource, itemId: string): ReadHistoryItem {
-  const here = source.row(itemId);
-  const row = here ?? source.rowElsewhere(itemId);
-  if (row === undefined)
+  const item = itemNamed(source, itemId);
+  if (item === undefined)
     throw noItem(source, itemId, undefined, "history.list and history.search give the ids of items");
+  const { row, text, branch } = item;
   return {
     ...itemOf(source, row),
-    text: source.text(row.entry).points.text,
+    text: text.points.text,
     imageData: itemImages(row.entry).map(({ mimeType, data }) => ({ mimeType, data })),
-    branch: here ? "current" : "other",
+    branch,
   };
 }

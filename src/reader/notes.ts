@@ -4,13 +4,13 @@ import { parseNotePath, parseNotePrefix } from "../notes/paths.ts";
 import type { NotesStore } from "../notes/store.ts";
 import { assertArgument, assertObject, FILLED_TEXT, optional, POSITIVE_COUNT, TEXT } from "../options.ts";
 import type { ReadAccess } from "./access.ts";
-import type { NoteQuery, TaskReader } from "./types.ts";
+import type { NoteQuery, NotesReader } from "./types.ts";
 
 const LIMIT_DEFAULT = 100;
 
 const PREFIX = optional(TEXT);
 
-export function notesOf(access: ReadAccess): TaskReader["notes"] {
+export function notesOf(access: ReadAccess): NotesReader {
   return {
     list: async (agentName, query = {}) => {
       const of = "notes.list";

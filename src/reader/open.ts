@@ -10,6 +10,7 @@ import type { TaskReader } from "./types.ts";
 
 const CATEGORY = fieldOf("a label, or null for ordinary content", (value) => value === null || TEXT.fits(value));
 
+/** Who reads. */
 export interface OpenTaskOptions {
   /**
    * What the program may see: ordinary content and, with a label, that of the category. Null or left out: ordinary

@@ -22,7 +22,7 @@ const FORMAT = 1;
 const FIRST_LINE = /^\/\/ pi-token-budget child entry, format (\d+)\./;
 
 const WRITTEN_AT_START = "Start the root session again, which writes this file anew, or put the package back.";
-const WRITTEN_ON_DEMAND = "Have childExtension write it again, or put the package back.";
+const WRITTEN_ON_DEMAND = "Have your launcher write it again, or put the package back.";
 
 /** Text of the entry. It is plain JavaScript, so that every loader takes it, and imports nothing before it is called. */
 export function childEntryText(
@@ -121,9 +121,9 @@ export interface TaskEntryOptions {
   readonly child?: ChildPlace | undefined;
 }
 
-/** The entry for children of a session's root task. */
+/** The entry for children of a root task, below `agent` where their place says nothing else. */
 export async function writeTaskEntry(
-  { context, registry, agent }: SessionTask,
+  { context, registry, agent }: Pick<SessionTask, "context" | "registry" | "agent">,
   { packageDirectory, child }: TaskEntryOptions = {},
 ): Promise<string> {
   const { directory } = registry.layout;

@@ -2,6 +2,7 @@
 // is. A category is a label, or null for ordinary content. Pure.
 import { shownValue, TokenBudgetError } from "../errors.ts";
 
+/** What content is: a label of 1 to 64 characters (`a-z`, `0-9`, `_`, `-`), or null for ordinary content. */
 export type Category = string | null;
 
 /** What a person types for ordinary content. */

@@ -20,9 +20,12 @@ export interface TaskContext {
 
 /** A task, and who the session that is given this is in it. */
 export interface TaskMembership extends TaskContext {
-  /** Address of an agent of the task; the root when left out. */
+  /** Address of an agent of the task, below which this one stands; `/root` when left out. */
   readonly parentAgentName?: string;
-  /** A name below the parent, or an absolute address there; an automatic one when left out. */
+  /**
+   * One or more names below the parent (`reviewer`, `reviewer/checker`), or an absolute address there; an automatic one
+   * when left out. Names are `a-z`, `0-9` and `_`; an address has at most 512 characters.
+   */
   readonly agentName?: string;
   /** A declaration: null for ordinary content, or the parent's own category. The parent's is inherited when left out. */
   readonly category?: Category;

@@ -13,7 +13,7 @@ import { isId, TASK_CONTEXT_VERSION, type TaskContext, type TaskMembership } fro
 import { automaticName, copyId, hashedId, homeStorage, isEphemeral, launcherPlaces, sessionKey } from "./layout.ts";
 import type { Location } from "./location.ts";
 import { type Found, Locators } from "./locator.ts";
-import { Registry } from "./registry.ts";
+import { noSuchTask, Registry } from "./registry.ts";
 import {
   type AgentState,
   agentAt,
@@ -212,13 +212,6 @@ function memberSeat(options: OpenTaskOptions, membership: TaskMembership): Seat 
   }
   const parent = parentAddress(parentAgentName);
   return { ...common, parent, address: childAddress(parent, agentName), named: true, certain: false };
-}
-
-function noSuchTask({ runId, storageRoot }: TaskContext): TokenBudgetError {
-  return new TokenBudgetError(
-    "not_found",
-    `There is no root task ${shownValue(runId)} in ${storageRoot}; nothing was made there. Pass the context of a session as getTokenBudgetTask answers it, as long as its storage is there.`,
-  );
 }
 
 function typed(error: unknown): TokenBudgetError {

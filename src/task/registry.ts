@@ -1,12 +1,13 @@
 // The registry of a root task on disk: read without a lock and checked whole, changed under one lock and replaced
 // atomically, and checked again before that. One that is damaged or breaks a rule is an error and stays as it is.
 import { dirname, join } from "node:path";
-import { TokenBudgetError } from "../errors.ts";
+import { shownValue, TokenBudgetError } from "../errors.ts";
 import { AtomicFiles, type Sweep, sweepLeftOvers } from "../storage/atomic-file.ts";
 import { codeOf, type DiskCalls, ensurePrivateDirectory, NODE_DISK, storageFailure } from "../storage/disk.ts";
 import { LockDirectory } from "../storage/lock.ts";
 import { isRunning } from "../storage/processes.ts";
 import { readVersionedJson, type VersionedFile, writeVersionedJson } from "../storage/versioned-json.ts";
+import { ROOT_ADDRESS } from "./addresses.ts";
 import type { Category } from "./category.ts";
 import type { TaskContext } from "./context.ts";
 import { type TaskLayout, taskLayout } from "./layout.ts";
@@ -21,9 +22,18 @@ import {
   withCategory,
   withEnded,
   withLogged,
+  withRoot,
   withSession,
 } from "./roster.ts";
 import { parseRoster, rosterFields } from "./roster-file.ts";
+
+/** Nobody makes a task by joining or reading it. */
+export function noSuchTask({ runId, storageRoot }: TaskContext): TokenBudgetError {
+  return new TokenBudgetError(
+    "not_found",
+    `There is no root task ${shownValue(runId)} in ${storageRoot}; nothing was made there. Pass the context of a session as getTokenBudgetTask answers it, as long as its storage is there, or one that createTask made.`,
+  );
+}
 
 const REGISTRY_FORMAT_VERSION = 1;
 const LOCK_NAME = "registry";
@@ -132,7 +142,10 @@ export class Registry implements TaskFacts {
   /** A person's change of category; it moves everything below the agent too. */
   async setCategory(address: string, category: Category): Promise<void> {
     const decided = new Date().toISOString();
-    await this.update((roster) => withCategory(roster, address, category, decided));
+    await this.update((roster) => {
+      const present = address === ROOT_ADDRESS ? withRoot(roster, this, decided) : roster;
+      return withCategory(present, address, category, decided);
+    });
   }
 
   /** Brings an agent up to the category that its own log has. */

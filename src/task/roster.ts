@@ -150,7 +150,7 @@ function freeName(roster: Roster, address: string): string {
   return `${base}_${number}`;
 }
 
-/** A root that has not registered itself yet: ordinary, since a category is only ever set on a registered one. */
+/** A root that has not registered itself yet, or that is no session: ordinary, since a decision would have entered it. */
 function silentRoot(task: TaskFacts, created: string): RosterAgent {
   return {
     address: ROOT_ADDRESS,
@@ -167,14 +167,18 @@ function silentRoot(task: TaskFacts, created: string): RosterAgent {
   };
 }
 
+/** The roster with its root, which may have said nothing yet. */
+export function withRoot(roster: Roster, task: TaskFacts, created: string): Roster {
+  return agentAt(roster, ROOT_ADDRESS) === undefined ? [...roster, silentRoot(task, created)] : roster;
+}
+
 /** The roster with a session in it: with a new entry, or with its own one brought up to date. */
 export function withSession(roster: Roster, wanted: Registration, task: TaskFacts): Roster {
   const known = agentOf(roster, wanted);
   if (known) return rejoined(roster, known, wanted);
   assertFree(roster, wanted);
   const { address, parent, declared, named: _, ...rest } = wanted;
-  const needsRoot = parent === ROOT_ADDRESS && agentAt(roster, ROOT_ADDRESS) === undefined;
-  const present = needsRoot ? [...roster, silentRoot(task, wanted.created)] : roster;
+  const present = parent === ROOT_ADDRESS ? withRoot(roster, task, wanted.created) : roster;
   const places = { notesRoot: task.notesOf(address), historyDir: task.historyOf(address) };
   if (parent === null) {
     return [...present, { ...rest, ...places, address, parent, category: declared ?? null, categoryOwn: true }];

@@ -2,9 +2,13 @@
 import { assertArgument, assertObject, LIST, oneOf, TEXT } from "../options.ts";
 import { TODO_STATUSES, type TodoItem, type TodoStatus } from "./list.ts";
 
+/** One entry of a plan of the Agent Client Protocol. */
 export interface PlanEntry {
+  /** The item's content, as it is. */
   readonly content: string;
+  /** The item's status; the protocol has the same three. */
   readonly status: TodoStatus;
+  /** The protocol wants one; the list has none. */
   readonly priority: "medium";
 }
 

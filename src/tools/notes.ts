@@ -3,9 +3,10 @@
 import { shownValue, TokenBudgetError } from "../errors.ts";
 import { noteWarnings } from "../notes/limits.ts";
 import { selectLines } from "../notes/lines.ts";
-import type { NotePlace, NoteRow, NoteSearch } from "../notes/listing.ts";
+import type { NotePlace, NoteSearch } from "../notes/listing.ts";
 import { fullPath, parseNotePath, parseNotePrefix, prefixFrom, splitFrom } from "../notes/paths.ts";
 import type { LineMatch } from "../notes/search.ts";
+import type { NoteInfo } from "../notes/shapes.ts";
 import type { NotesStore, NoteWrite } from "../notes/store.ts";
 import { type LeftOutWays, leftOutHint } from "../prompts.ts";
 import { CodePointText } from "../storage/text.ts";
@@ -92,7 +93,7 @@ function hintWith(leftOut: LeftOut, ways: LeftOutWays): string {
   return `${hint} Not readable as notes: ${named.join(", ")}${more}.`.trimStart();
 }
 
-function noteRow(agent: string, { path, bytes, createdAt, updatedAt }: NoteRow): JsonRow {
+function noteRow(agent: string, { path, bytes, createdAt, updatedAt }: NoteInfo): JsonRow {
   return { path: fullPath(agent, path), bytes, created_at: createdAt, updated_at: updatedAt };
 }
 

@@ -191,6 +191,7 @@ export const TOOL_SPECS = {
   },
 } as const satisfies Record<string, ToolSpec>;
 
+/** The name of a tool of this package, as models call it. */
 export type ToolName = keyof typeof TOOL_SPECS;
 
 /** The names of all registered tools, in table order: what launchers put on a tool whitelist. */

@@ -99,7 +99,8 @@ function moreOf(parent: unknown): Fields {
 
 /**
  * Opens tasks for child agents of a session, whose place `getTokenBudgetTask` answers. Close it when the session ends:
- * what runs then is interrupted, and can be run again.
+ * what runs then is interrupted, and can be run again. Tasks that a dead process left as running become
+ * `failed: interrupted` now.
  *
  * @throws TokenBudgetError `invalid_argument`, `unknown_field`, `missing_field`: the parent task or an option is not what it
  * must be; the reason of `parentTask.problem` where the session is not in the task that it was given.

@@ -8,7 +8,7 @@ import type { Host } from "../host/host.ts";
 import { realModels } from "../host/models.ts";
 import { loadHostSdk } from "../host/sdk.ts";
 import { agentInfo, announceTask, type TokenBudgetTask } from "../launcher.ts";
-import { ANYTHING, assertObject, type CheckedObject, FILLED_TEXT, optional, YES_NO } from "../options.ts";
+import { ANYTHING, assertObject, FILLED_TEXT, type Fields, optional, YES_NO } from "../options.ts";
 import type { SessionParts } from "../session.ts";
 import { type TaskEntryOptions, writeTaskEntry } from "../subagents/child-entry.ts";
 import type { ChildPlace } from "../task/context.ts";
@@ -87,22 +87,23 @@ async function raised({ task, access }: SessionParts): Promise<void> {
   if (content !== undefined && content !== registered.category) await task.registry.raiseCategory(task.place, content);
 }
 
-const CHILD: CheckedObject = {
-  of: "childExtension",
-  what: "the child",
-  fields: {
-    agentName: optional(FILLED_TEXT),
-    parentAgentName: optional(FILLED_TEXT),
-    category: optional(ANYTHING),
-    required: optional(YES_NO),
-  },
+const CHILD: Fields = {
+  agentName: optional(FILLED_TEXT),
+  parentAgentName: optional(FILLED_TEXT),
+  category: optional(ANYTHING),
+  required: optional(YES_NO),
 };
+
+/** Checks where a launcher places a child; what can stand there is judged with the rest of the membership. */
+export function assertChildPlace(of: string, child: ChildPlace): void {
+  assertObject(child, { of, what: "the child", fields: CHILD });
+}
 
 /** A task that children are told of is registered. */
 export async function childExtension(parts: SessionParts, options: TaskEntryOptions = {}): Promise<string> {
   const { task } = parts;
   const { child } = options;
-  if (child !== undefined) assertObject(child, CHILD);
+  if (child !== undefined) assertChildPlace("childExtension", child);
   task.assertJoined("An extension for children");
   await task.join();
   // What cannot be written is met again by the child when it registers, and then it takes nothing for ordinary.

@@ -42,14 +42,21 @@ export interface Running {
   readonly exit: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
 }
 
+interface StartOptions {
+  /** Over the variables of this process. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
 /** Starts the command with these arguments; its standard streams are the caller's. */
-export function startCommand(
-  args: readonly string[],
-  options: { env?: Readonly<Record<string, string>>; cwd?: string } = {},
-): Running {
-  const child = spawn(process.execPath, [commandFile(), ...args], {
-    cwd: options.cwd,
-    env: { ...process.env, ...options.env },
+export function startCommand(args: readonly string[], options: StartOptions = {}): Running {
+  return startProgram(process.execPath, [commandFile(), ...args], options);
+}
+
+function startProgram(command: string, args: readonly string[], { cwd, env }: StartOptions): Running {
+  const child = spawn(command, args, {
+    cwd,
+    env: { ...process.env, ...env },
     stdio: ["pipe", "pipe", "pipe"],
   });
   let stderr = "";
@@ -90,10 +97,22 @@ export interface EditorOptions {
   readonly host?: HostName;
   /** What the real Pi loads beside the model. */
   readonly extensions?: readonly string[];
+  /** How the editor starts its agent; default: our command with pi-acp behind it, and a PATH with nothing of ours. */
+  readonly agent?: AgentServer;
+}
+
+/** An entry of `agent_servers` in an editor's settings. */
+export interface AgentServer {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
 }
 
 /** A script that runs the real Pi with the scripted model, as `pi` for the bridge. */
-function piScript(environment: PrivateEnvironment, { model, host, extensions = [PACKAGE_DIR] }: EditorOptions): string {
+export function piScript(
+  environment: PrivateEnvironment,
+  { model, host, extensions = [PACKAGE_DIR] }: EditorOptions,
+): string {
   const { node, cli } = hostNamed(host ?? "1.6.0");
   const modelPath = join(environment.directory, "model.ts");
   writeFileSync(modelPath, modelFile(model, join(environment.directory, "requests.jsonl")));
@@ -124,16 +143,15 @@ export async function openEditor(
   mkdirSync(project, { recursive: true });
   const temporary = join(environment.directory, "tmp");
   mkdirSync(temporary, { recursive: true });
-  const running = startCommand(["--", process.execPath, PI_ACP], {
-    cwd: project,
-    env: {
-      ...environment.variables,
-      // Without any other Pi.
-      PATH: "/usr/bin:/bin",
-      TMPDIR: temporary,
-      PI_ACP_PI_COMMAND: piScript(environment, options),
-    },
-  });
+  const env = { ...environment.variables, TMPDIR: temporary };
+  const { agent } = options;
+  const running = agent
+    ? startProgram(agent.command, agent.args, { cwd: project, env: { ...env, ...agent.env } })
+    : startCommand(["--", process.execPath, PI_ACP], {
+        cwd: project,
+        // Without any other Pi.
+        env: { ...env, PATH: "/usr/bin:/bin", PI_ACP_PI_COMMAND: piScript(environment, options) },
+      });
   const { stdin, stdout } = running.child;
   if (!stdin || !stdout) throw new Error("the command has no streams");
   let received = "";

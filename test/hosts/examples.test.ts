@@ -1,11 +1,13 @@
 // The programs of docs/examples as people run them: with plain Node, in a folder of their own that holds nothing but the
-// built package and a Pi; and their TypeScript as a compiler sees it there.
-import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+// packed package and a Pi; and their TypeScript as a compiler sees it there.
+import { cpSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { run } from "../../fixtures/pi/cli.ts";
-import { currentAgentDir, scratchFolder } from "../../fixtures/pi/environment.ts";
+import { currentAgentDir, makeEnvironment, scratchFolder } from "../../fixtures/pi/environment.ts";
 import { currentHostName, hostNamed, PACKAGE_DIR } from "../../fixtures/pi/hosts.ts";
+import { startProvider } from "../../fixtures/pi/http-provider.ts";
+import { packedProject } from "../../fixtures/pi/packed.ts";
 import { call } from "../../fixtures/pi/scripted-model.ts";
 import { openPi } from "../../fixtures/pi/session.ts";
 import { homeStorage } from "../../src/task/layout.ts";
@@ -14,15 +16,12 @@ const EXAMPLES = join(PACKAGE_DIR, "docs/examples");
 const MINUTES = 60_000;
 const host = hostNamed(currentHostName());
 
+let project = "";
+
 /** A project that has installed this package and a Pi, and copied the examples. */
 function consumer(): string {
   const folder = scratchFolder();
-  const modules = join(folder, "node_modules");
-  mkdirSync(modules);
-  writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "consumer", private: true, type: "module" }));
-  symlinkSync(PACKAGE_DIR, join(modules, "pi-token-budget"), "junction");
-  symlinkSync(host.root, join(modules, host.scope), "junction");
-  symlinkSync(join(PACKAGE_DIR, "node_modules/@types"), join(modules, "@types"), "junction");
+  for (const name of ["package.json", "node_modules"]) symlinkSync(join(project, name), join(folder, name), "junction");
   cpSync(EXAMPLES, folder, { recursive: true });
   return folder;
 }
@@ -35,8 +34,10 @@ async function succeeds(command: string, args: readonly string[], cwd: string): 
 }
 
 beforeAll(async () => {
-  await succeeds(process.execPath, [join(PACKAGE_DIR, ".ci/build.mjs")], PACKAGE_DIR);
-}, 4 * MINUTES);
+  project = await packedProject(host);
+}, 5 * MINUTES);
+
+afterAll(() => rmSync(project, { recursive: true, force: true }));
 
 describe("the example of a parent and a child", () => {
   it("runs with plain Node: each reads the other's note", async () => {
@@ -63,6 +64,29 @@ describe("the example of a parent and a child", () => {
     const compilerOptions = { ...strict, skipLibCheck: true, module: "nodenext", target: "es2023", types: ["node"] };
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files }));
     await succeeds(process.execPath, [join(PACKAGE_DIR, "node_modules/typescript/bin/tsc"), "-p", folder], folder);
+  });
+});
+
+describe("the example of a launcher", () => {
+  it("has a parent, two children in worker processes, and a reader without a model", async () => {
+    const provider = await startProvider();
+    const environment = makeEnvironment();
+    writeFileSync(join(environment.agentDir, "models.json"), JSON.stringify(provider.modelsJson(["obedient-200k"])));
+    const defaults = { defaultProvider: "local", defaultModel: "obedient-200k" };
+    writeFileSync(join(environment.agentDir, "settings.json"), JSON.stringify(defaults));
+    const write = (path: string, text: string) => `call notes_write_file ${JSON.stringify({ path, text })}`;
+    const parts = [write("plan.md", "Two halves."), write("found.md", "Half one."), write("found.md", "Half two.")];
+    const ran = await run(host.node, ["launcher.mjs", ...parts], { cwd: consumer(), env: environment.variables });
+    await provider.close();
+    expect(ran, ran.stderr).toMatchObject({ code: 0, stderr: "" });
+    const agents = ran.stdout.split(/^(?=\/root)/m).sort();
+    expect(agents.map((text) => text.replace(/^(\S+): .*/, "$1"))).toEqual([
+      "/root\n  plan.md: Two halves.\n",
+      "/root/helper_1\n  found.md: Half one.\n",
+      "/root/helper_2\n  found.md: Half two.\n",
+    ]);
+    expect(ran.stdout).not.toMatch(/undefined/);
+    environment.remove();
   });
 });
 

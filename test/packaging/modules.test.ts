@@ -17,6 +17,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TOOL_NAMES } from "../../api.ts";
 import { run, runPi } from "../../fixtures/pi/cli.ts";
 import { currentHostName, hostNamed, PACKAGE_DIR } from "../../fixtures/pi/hosts.ts";
+import { packInto } from "../../fixtures/pi/packed.ts";
 import { call } from "../../fixtures/pi/scripted-model.ts";
 
 const MINUTES = 60_000;
@@ -32,8 +33,7 @@ async function succeeds(command: string, args: readonly string[], cwd = consumer
 }
 
 beforeAll(async () => {
-  const packed = await succeeds("npm", ["pack", "--json", "--silent", "--pack-destination", place], PACKAGE_DIR);
-  const [pack] = JSON.parse(packed.slice(packed.indexOf("["))) as { filename: string }[];
+  const { tarball } = await packInto(place);
   mkdirSync(consumer);
   writeFileSync(join(consumer, "package.json"), JSON.stringify({ name: "consumer", private: true }));
   const options = [
@@ -44,7 +44,7 @@ beforeAll(async () => {
     "--no-fund",
     "--omit=optional",
   ];
-  await succeeds("npm", ["install", ...options, join(place, pack?.filename ?? "none")]);
+  await succeeds("npm", ["install", ...options, tarball]);
   symlinkSync(host.root, join(consumer, "node_modules", host.scope), "junction");
 }, 6 * MINUTES);
 

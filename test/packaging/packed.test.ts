@@ -9,13 +9,14 @@ import { TOOL_NAMES } from "../../api.ts";
 import { run, runPi } from "../../fixtures/pi/cli.ts";
 import { makeEnvironment } from "../../fixtures/pi/environment.ts";
 import { HOST_NAMES, hostNamed, PACKAGE_DIR } from "../../fixtures/pi/hosts.ts";
+import { packInto } from "../../fixtures/pi/packed.ts";
 import { call, textOf } from "../../fixtures/pi/scripted-model.ts";
 
 const MINUTES = 60_000;
 const place = mkdtempSync(join(tmpdir(), "pi-token-budget-packed-"));
 const consumer = join(place, "consumer");
 const installed = join(consumer, "node_modules", "pi-token-budget");
-let packedFiles: string[] = [];
+let packedFiles: readonly string[] = [];
 
 async function succeeds(command: string, args: readonly string[], cwd: string): Promise<string> {
   const { code, stdout, stderr } = await run(command, args, { cwd, limitMs: 5 * MINUTES });
@@ -24,12 +25,10 @@ async function succeeds(command: string, args: readonly string[], cwd: string): 
 }
 
 beforeAll(async () => {
-  const packed = await succeeds("npm", ["pack", "--json", "--silent", "--pack-destination", place], PACKAGE_DIR);
-  const [pack] = JSON.parse(packed.slice(packed.indexOf("["))) as { filename: string; files: { path: string }[] }[];
-  packedFiles = pack?.files.map((file) => file.path) ?? [];
+  const { tarball, files } = await packInto(place);
+  packedFiles = files;
   mkdirSync(consumer);
   writeFileSync(join(consumer, "package.json"), JSON.stringify({ name: "consumer", private: true, type: "module" }));
-  const tarball = join(place, pack?.filename ?? "none");
   await succeeds("npm", ["install", "--prefer-offline", "--no-save", "--no-audit", "--no-fund", tarball], consumer);
   for (const name of readdirSync(join(consumer, "node_modules"))) {
     if (name !== "pi-token-budget" && name !== ".bin")
