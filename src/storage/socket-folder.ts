@@ -1,5 +1,5 @@
 // A private place for a local socket: a new folder that only its owner can enter, on a path short enough for sockets.
-import { lstatSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { lstatSync, mkdtempSync, readdirSync, rmdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -31,13 +31,16 @@ export function makeSocketFolder(base: string): SocketFolder {
 }
 
 function socketFolder(folder: string): SocketFolder {
+  const socketPath = join(folder, SOCKET_NAME);
   return {
-    socketPath: join(folder, SOCKET_NAME),
+    socketPath,
     remove: () => {
       try {
-        rmSync(folder, { recursive: true, force: true });
+        rmSync(socketPath, { force: true });
+        // Not with what else lies in it: that is somebody's.
+        rmdirSync(folder);
       } catch {
-        // An empty folder among the temporary ones is all that stays.
+        // A folder among the temporary ones is all that stays.
       }
     },
   };
@@ -45,15 +48,19 @@ function socketFolder(folder: string): SocketFolder {
 
 /** A folder is there for a moment before its socket listens. */
 const YOUNG_MS = 10_000;
+/** As `mkdtemp` makes them. */
+const FOLDER_NAME = new RegExp(`^${PREFIX}[A-Za-z0-9]{${RANDOM_CHARS.length}}$`);
 /** Looked at in one sweep. */
 const LEFT_MAX = 64;
 
-function isOwnAndOld(folder: string): boolean {
+/** Whether it is the person's own, not quite new, and holds a socket of ours or nothing. */
+function isLeft(folder: string): boolean {
   try {
     const stats = lstatSync(folder);
     const { uid, mtimeMs } = stats;
     const isOwn = process.getuid === undefined || uid === process.getuid();
-    return isOwn && stats.isDirectory() && Date.now() - mtimeMs > YOUNG_MS;
+    if (!isOwn || !stats.isDirectory() || Date.now() - mtimeMs <= YOUNG_MS) return false;
+    return readdirSync(folder).every((name) => name === SOCKET_NAME && lstatSync(join(folder, name)).isSocket());
   } catch {
     return false;
   }
@@ -63,8 +70,8 @@ function isOwnAndOld(folder: string): boolean {
 export function leftSocketFolders(bases: readonly string[]): readonly SocketFolder[] {
   return bases.flatMap((base) => {
     try {
-      const names = readdirSync(base).filter((name) => name.startsWith(PREFIX));
-      const folders = names.map((name) => join(base, name)).filter(isOwnAndOld);
+      const names = readdirSync(base).filter((name) => FOLDER_NAME.test(name));
+      const folders = names.map((name) => join(base, name)).filter(isLeft);
       return folders.slice(0, LEFT_MAX).map(socketFolder);
     } catch {
       // Not to be listed: then nothing in it is removed.

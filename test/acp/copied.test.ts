@@ -12,7 +12,7 @@ import { type AgentServer, type Editor, openEditor, piScript, processesAtHome, u
 
 const MINUTES = 60_000;
 const PAGE = readFileSync(join(PACKAGE_DIR, "docs/acp.md"), "utf8");
-const place = mkdtempSync(join(tmpdir(), "pi-token-budget-acp-copied-"));
+const place = mkdtempSync(join(tmpdir(), "pi-token-budget-copied-"));
 /** Where `npm install -g` puts commands, beside Node's own. */
 const bin = join(place, "global/bin");
 const SYSTEM = "/usr/bin:/bin";

@@ -168,7 +168,11 @@ export async function openEditor(
   });
   const stream = ndJsonStream(Writable.toWeb(stdin), Readable.toWeb(copy) as ReadableStream<Uint8Array>);
   const context = app.connect(stream).agent;
-  await context.request(methods.agent.initialize, { protocolVersion: 1, clientCapabilities: {} });
+  try {
+    await context.request(methods.agent.initialize, { protocolVersion: 1, clientCapabilities: {} });
+  } catch (error) {
+    throw new Error(`no agent came up; standard error: ${running.stderr()}`, { cause: error });
+  }
   const plans = (sessionId: string) =>
     updates.flatMap((params) =>
       params.sessionId === sessionId && params.update.sessionUpdate === "plan" ? [params.update.entries] : [],

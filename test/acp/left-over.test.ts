@@ -1,5 +1,5 @@
 // What a killed command leaves, and what is said when no extension has anything to do with it.
-import { mkdirSync, readdirSync, utimesSync } from "node:fs";
+import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { scratchFolder } from "../../fixtures/pi/environment.ts";
@@ -17,16 +17,21 @@ describe("a socket folder", () => {
   it("of a killed command goes with the next start of any; those of running ones, and others' folders, stay", async () => {
     const TMPDIR = scratchFolder();
     mkdirSync(join(TMPDIR, "somebody-else"));
+    const others = ["pi-token-budget-acp-of-mine", "pi-token-budget-acp-abc123", "pi-token-budget-acp-empty"];
+    for (const name of others) mkdirSync(join(TMPDIR, name));
+    for (const name of others.slice(0, 2)) writeFileSync(join(TMPDIR, name, "draft.md"), "mine");
+    const before = readdirSync(TMPDIR);
+    const isNew = (name: string) => !before.includes(name);
     const waits = bridge("process.stdin.resume(); process.stdin.on('end', () => process.exit(0));");
     const killed = startCommand(waits, { env: { TMPDIR } });
-    await until("the first folder", () => readdirSync(TMPDIR).length === 2);
-    const [left = ""] = readdirSync(TMPDIR).filter((name) => name !== "somebody-else");
+    await until("the first folder", () => readdirSync(TMPDIR).some(isNew));
+    const [left = ""] = readdirSync(TMPDIR).filter(isNew);
     killed.child.kill("SIGKILL");
     await killed.exit;
     expect(readdirSync(TMPDIR)).toContain(left);
 
     const running = startCommand(waits, { env: { TMPDIR } });
-    await until("the second folder", () => readdirSync(TMPDIR).length === 3);
+    await until("the second folder", () => readdirSync(TMPDIR).filter(isNew).length === 2);
     const kept = readdirSync(TMPDIR).filter((name) => name !== left);
     age(TMPDIR);
     const next = startCommand(bridge("process.exit(0)"), { env: { TMPDIR } });
@@ -34,7 +39,8 @@ describe("a socket folder", () => {
     expect(readdirSync(TMPDIR).sort()).toEqual([...kept].sort());
     running.child.stdin?.end();
     expect(await running.exit).toMatchObject({ code: 0 });
-    expect(readdirSync(TMPDIR)).toEqual(["somebody-else"]);
+    expect(readdirSync(TMPDIR).sort()).toEqual([...before].sort());
+    for (const name of others.slice(0, 2)) expect(readdirSync(join(TMPDIR, name))).toEqual(["draft.md"]);
   });
 });
 

@@ -79,8 +79,8 @@ describe("the example of a launcher", () => {
     const ran = await run(host.node, ["launcher.mjs", ...parts], { cwd: consumer(), env: environment.variables });
     await provider.close();
     expect(ran, ran.stderr).toMatchObject({ code: 0, stderr: "" });
-    const agents = ran.stdout.split(/^(?=\/root)/m).sort();
-    expect(agents.map((text) => text.replace(/^(\S+): .*/, "$1"))).toEqual([
+    const agents = ran.stdout.split(/^(?=\/root)/m).map((text) => text.replace(/^(\S+): .*/, "$1"));
+    expect(agents.sort()).toEqual([
       "/root\n  plan.md: Two halves.\n",
       "/root/helper_1\n  found.md: Half one.\n",
       "/root/helper_2\n  found.md: Half two.\n",
