@@ -191,7 +191,8 @@ function wireSession(host: Host, session: CurrentSession, claim: SessionOwner): 
     claim.started();
     await session.close();
     const parts = session.of(ctx, event);
-    const { problems } = parts;
+    const { problems, windows } = parts;
+    await windows.warmUp();
     parts.publish();
     if (problems.length > 0) notify(ctx, `pi-token-budget settings: ${problems.join("\n")}`, "warning");
     await parts.begin();

@@ -4,7 +4,7 @@ import type { EntrySource, LogEntry } from "../host/entries.ts";
 import { ancestry } from "./ancestry.ts";
 import { type ItemHead, type ItemText, itemHead } from "./item.ts";
 import { consolidationOf, type Opener, type RequestMark, requestMarkOf } from "./marks.ts";
-import { noBatch, placeItem, type ToolBatch } from "./placing.ts";
+import { callsOf, noBatch, placeItem, type ToolBatch } from "./placing.ts";
 import { TextCache } from "./text-cache.ts";
 
 /** An item in its place on the branch. */
@@ -69,10 +69,18 @@ export function windowNumber(id: string): number | undefined {
 export class BranchIndex {
   readonly #path: LogEntry[] = [];
   readonly #positions = new Map<string, number>();
+  /** The leaf that is being caught up with. */
+  #target: string | null = null;
+  /** On the way back from there to the path. */
+  #way: Iterator<LogEntry, string | null> | undefined;
+  /** What the path has yet to gain, newest first. */
+  #ahead: LogEntry[] = [];
   #rows: Row[] = [];
-  #rowOfId = new Map<string, number>();
+  /** The row of each entry of the path; -1 for one that is no item. */
+  #rowAt: number[] = [];
   #windows: WindowRecord[] = [];
-  #callNames = new Map<string, string>();
+  /** The newest name of each call on the branch; undefined until a result answers a call before the newest batch. */
+  #callNames: Map<string, string> | undefined;
   #lastCustom = new Map<string, PlacedCustom>();
   #lastCompaction: CompactionMark | undefined;
   #requestMarks: PlacedMark[] = [];
@@ -130,13 +138,15 @@ export class BranchIndex {
   }
 
   row(id: string): Row | undefined {
-    const at = this.#rowOfId.get(id);
+    const at = this.rowIndex(id);
     return at === undefined ? undefined : this.#rows[at];
   }
 
   /** Where an item stands among the rows. */
   rowIndex(id: string): number | undefined {
-    return this.#rowOfId.get(id);
+    const position = this.#positions.get(id);
+    const at = position === undefined ? undefined : this.#rowAt[position];
+    return at === -1 ? undefined : at;
   }
 
   /** The rows of a window as a half-open range. */
@@ -150,26 +160,46 @@ export class BranchIndex {
     return this.#texts.get(entry);
   }
 
-  catchUp(source: EntrySource): CatchUp {
+  /** Whether the last catch-up stopped before the leaf. */
+  get isBehind(): boolean {
+    return this.#way !== undefined || this.#ahead.length > 0;
+  }
+
+  /** Reads what the branch has gained; with a number, no more steps than that: the next call goes on from there. */
+  catchUp(source: EntrySource, steps = Number.POSITIVE_INFINITY): CatchUp {
     const leaf = source.leafId();
-    if (leaf === (this.#path.at(-1)?.id ?? null)) return "same";
-    const fresh: LogEntry[] = [];
-    const way = ancestry(source, leaf, (id) => this.#positions.has(id));
-    let step = way.next();
-    for (; !step.done; step = way.next()) fresh.push(step.value);
-    const meeting = step.value === null ? -1 : (this.#positions.get(step.value) as number);
-    const rebuilt = meeting !== this.#path.length - 1;
+    if (!this.isBehind && leaf === (this.#path.at(-1)?.id ?? null)) return "same";
+    if (!this.isBehind || leaf !== this.#target) {
+      this.#target = leaf;
+      this.#ahead = [];
+      this.#way = ancestry(source, leaf, (id) => this.#positions.has(id));
+    }
     this.#renumbered = false;
-    if (rebuilt) this.#truncate(meeting + 1);
-    for (let i = fresh.length - 1; i >= 0; i--) this.#append(fresh[i] as LogEntry);
+    let left = steps;
+    const before = this.#path.length;
+    for (; this.#way && left > 0; left--) this.#lookBack(this.#way);
+    const rebuilt = this.#path.length < before;
+    for (; this.#way === undefined && this.isBehind && left > 0; left--) this.#append(this.#ahead.pop() as LogEntry);
     return rebuilt || this.#renumbered ? "rebuilt" : "grown";
+  }
+
+  /** One step back from the leaf; where it meets the path, what that has beyond goes. */
+  #lookBack(way: Iterator<LogEntry, string | null>): void {
+    const step = way.next();
+    if (!step.done) {
+      this.#ahead.push(step.value);
+      return;
+    }
+    this.#way = undefined;
+    const meeting = step.value === null ? -1 : (this.#positions.get(step.value) as number);
+    if (meeting < this.#path.length - 1) this.#truncate(meeting + 1);
   }
 
   #resetFolds(): void {
     this.#rows = [];
-    this.#rowOfId = new Map();
+    this.#rowAt = [];
     this.#windows = [{ id: windowId(1), number: 1, opener: undefined, openerEntryId: undefined, firstRow: 0 }];
-    this.#callNames = new Map();
+    this.#callNames = undefined;
     this.#lastCustom = new Map();
     this.#lastCompaction = undefined;
     this.#requestMarks = [];
@@ -186,32 +216,53 @@ export class BranchIndex {
   }
 
   #append(entry: LogEntry): void {
-    this.#positions.set(entry.id, this.#path.length);
+    const position = this.#path.length;
+    this.#positions.set(entry.id, position);
     this.#path.push(entry);
-    if (entry.type === "custom" && entry.customType !== undefined) {
-      const placed = { entry, window: this.current.number, userMessages: this.#userMessages };
-      this.#lastCustom.set(entry.customType, placed);
-    }
-    const mark = requestMarkOf(entry);
-    if (mark) this.#requestMarks.push({ mark, rowsBefore: this.#rows.length });
+    this.#rowAt.push(-1);
+    if (entry.type === "custom") this.#addData(entry);
     if (entry.type === "compaction") {
       const consolidates = consolidationOf(entry)?.consolidates;
       this.#lastCompaction = { entry, rowsBefore: this.#rows.length, consolidates };
       // A consolidation opens nothing and is no item.
       if (consolidates !== undefined) return;
     }
-    const head = itemHead(entry, (toolCallId) => this.#callNames.get(toolCallId));
+    const head = itemHead(entry, this.#nameOfCall);
     if (!head) return;
     const { opener, opens, stays, batch } = placeItem(entry, head, this.#batch);
     if (opens === "before") this.#open(opener, entry.id, this.#rows.length);
+    this.#rowAt[position] = this.#rows.length;
     this.#addRow(entry, head, stays ? this.current.number - 1 : this.current.number);
     if (opens === "after") this.#open(opener, entry.id, this.#rows.length);
     this.#batch = batch;
-    if (head.role === "assistant") for (const [id, name] of batch.calls) this.#callNames.set(id, name);
+    if (this.#callNames && head.role === "assistant")
+      for (const [id, name] of batch.calls) this.#callNames.set(id, name);
+  }
+
+  #addData(entry: LogEntry): void {
+    if (entry.customType !== undefined) {
+      const placed = { entry, window: this.current.number, userMessages: this.#userMessages };
+      this.#lastCustom.set(entry.customType, placed);
+    }
+    const mark = requestMarkOf(entry);
+    if (mark) this.#requestMarks.push({ mark, rowsBefore: this.#rows.length });
+  }
+
+  readonly #nameOfCall = (toolCallId: string): string | undefined => {
+    const newest = this.#batch.calls.get(toolCallId);
+    if (newest !== undefined) return newest;
+    this.#callNames ??= this.#namesOfCalls();
+    return this.#callNames.get(toolCallId);
+  };
+
+  #namesOfCalls(): Map<string, string> {
+    const names = new Map<string, string>();
+    for (const { entry, head } of this.#rows)
+      if (head.role === "assistant") for (const [id, name] of callsOf(entry)) names.set(id, name);
+    return names;
   }
 
   #addRow(entry: LogEntry, head: ItemHead, window: number): void {
-    this.#rowOfId.set(entry.id, this.#rows.length);
     this.#rows.push({ entry, head, window });
     if (head.fromUser) this.#userMessages++;
     if (window < this.current.number) this.#moveCurrentBehind(window);

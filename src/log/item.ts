@@ -187,6 +187,20 @@ function stringOrNone(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
+const NO_CALLS: readonly ToolRef[] = [];
+
+function answerFacts({ content }: LogMessage): HeadFacts {
+  const calls: ToolRef[] = [];
+  let internal = true;
+  for (const block of blocksOf(content)) {
+    if (isToolCallBlock(block)) {
+      calls.push(toolRef(block.name));
+      internal &&= isInternalTool(block.name);
+    } else if (isTextBlock(block) && block.text !== "") internal = false;
+  }
+  return { role: "assistant", calls, internal: internal && calls.length > 0 };
+}
+
 function messageFacts(
   message: LogMessage,
   nameOfCall: (toolCallId: string) => string | undefined,
@@ -197,12 +211,8 @@ function messageFacts(
       return undefined;
     case "user":
       return { role, fromUser: message.role === "user", internal: isOwnCustomType(message.customType) };
-    case "assistant": {
-      const blocks = blocksOf(message.content);
-      const names = blocks.filter(isToolCallBlock).map((block) => block.name);
-      const hasText = blocks.some((block) => isTextBlock(block) && block.text !== "");
-      return { role, calls: names.map(toolRef), internal: names.length > 0 && !hasText && names.every(isInternalTool) };
-    }
+    case "assistant":
+      return answerFacts(message);
     case "tool": {
       const toolCallId = stringOrNone(message.toolCallId);
       const linked = toolCallId === undefined ? undefined : nameOfCall(toolCallId);
@@ -248,7 +258,7 @@ export function itemHead(
     id: entry.id,
     role: facts.role,
     timestamp: entry.timestamp,
-    calls: facts.calls ?? [],
+    calls: facts.calls ?? NO_CALLS,
     toolCallId: facts.toolCallId,
     internal: facts.internal ?? false,
     fromUser: facts.fromUser ?? false,

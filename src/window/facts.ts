@@ -43,20 +43,24 @@ export function reportedTokens(message: LogMessage | undefined): number | undefi
   return total > 0 ? total : undefined;
 }
 
-function onlyOpensWindows(row: Row): boolean {
-  const calls = blocksOf(row.entry.message?.content).filter(isToolCallBlock);
+function onlyOpensWindows({ head: { calls } }: Row): boolean {
   return calls.length > 0 && calls.every((call) => call.name === "new_context");
 }
 
+/** Most rows say no more than one of these, so they are made once. */
+const WORKED: readonly LogFact[] = [{ type: "worked" }];
+const SPOKEN: readonly LogFact[] = [{ type: "user_spoke" }, { type: "worked" }];
+const NOTHING: readonly LogFact[] = [];
+
 function factsOfUser(row: Row, windowId: string): readonly LogFact[] {
   const { entry, head } = row;
-  if (head.fromUser) return [{ type: "user_spoke" }, { type: "worked" }];
+  if (head.fromUser) return SPOKEN;
   const control = controlOf(entry.type === "message" ? (entry.message ?? {}) : entry);
   if (control?.windowId === windowId) {
     const { kind, requestId, hardTriggerTokens } = control;
     return [{ type: "control_arrived", kind, requestId, hardTriggerTokens }];
   }
-  return head.internal || entry.type === "compaction" ? [] : [{ type: "worked" }];
+  return head.internal || entry.type === "compaction" ? NOTHING : WORKED;
 }
 
 function factsOfAnswer(row: Row): readonly LogFact[] {
@@ -74,7 +78,7 @@ function factsOfAnswer(row: Row): readonly LogFact[] {
 export type IsOwnNote = (path: unknown) => boolean;
 
 /** Where nobody knows the agent: a path that names an agent names another one. */
-const NO_ABSOLUTE_PATH: IsOwnNote = () => false;
+export const NO_ABSOLUTE_PATH: IsOwnNote = () => false;
 
 export interface PlacedCall extends ToolCallBlock {
   /** The response that makes the call. */
@@ -112,10 +116,10 @@ function factsOfResult(rows: readonly Row[], at: number, isOwnNote: IsOwnNote): 
   const row = rows[at] as Row;
   const name = row.head.calls[0]?.name ?? "";
   const { message } = row.entry;
-  if (name === "new_context") return [];
-  if (!isNoteWriteTool(name)) return [{ type: "worked" }];
+  if (name === "new_context") return NOTHING;
+  if (!isNoteWriteTool(name)) return WORKED;
   const path = (answeredCall(rows, at)?.arguments as { path?: unknown } | null | undefined)?.path;
-  if (isOthersNote(path, isOwnNote)) return [{ type: "worked" }];
+  if (isOthersNote(path, isOwnNote)) return WORKED;
   const saved = message?.isError !== true;
   return [{ type: "worked" }, { type: "note_write_ended", saved, toolCallId: row.head.toolCallId }];
 }
@@ -130,7 +134,7 @@ function factsOfRow(rows: readonly Row[], at: number, isOwnNote: IsOwnNote): rea
     case "tool":
       return factsOfResult(rows, at, isOwnNote);
     default:
-      return [];
+      return NOTHING;
   }
 }
 
@@ -147,42 +151,54 @@ function wasCancelled(marks: readonly PlacedMark[], requestId: string): boolean 
   return marks.some(({ mark }) => mark.type === "cancelled" && mark.requestId === requestId);
 }
 
-/** The facts a branch has gained since the cursor, in order, and the cursor behind them. */
-export function factsSince(
+/** Hands over the facts a branch has gained since the cursor, in order; returns the cursor behind them. */
+export function readFacts(
   branch: BranchIndex,
   cursor: FactCursor,
-  isOwnNote: IsOwnNote = NO_ABSOLUTE_PATH,
-): { facts: readonly LogFact[]; cursor: FactCursor } {
-  const facts: LogFact[] = [];
+  isOwnNote: IsOwnNote,
+  each: (fact: LogFact) => void,
+): FactCursor {
   let { windows, requestMarks } = cursor;
   const openUpTo = (number: number) => {
     for (; windows < number; windows++) {
       const opener = branch.windows[windows]?.opener;
       const cause = opener && "details" in opener ? opener.details.cause : undefined;
-      facts.push({ type: "window_opened", number: windows + 1, by: opener?.type ?? "foreign_compaction", cause });
+      each({ type: "window_opened", number: windows + 1, by: opener?.type ?? "foreign_compaction", cause });
     }
   };
   const marksUpTo = (rows: number) => {
     for (let next = branch.requestMarks[requestMarks]; next && next.rowsBefore <= rows; ) {
       const { type, requestId } = next.mark;
-      facts.push({ type: type === "cancelled" ? "control_cancelled" : "checkpoint_saved", requestId });
+      each({ type: type === "cancelled" ? "control_cancelled" : "checkpoint_saved", requestId });
       next = branch.requestMarks[++requestMarks];
     }
   };
   // A message that was queued when its request was cancelled comes after the mark, and asks for nothing.
-  const isTakenBack = (fact: LogFact, marks: number) =>
-    fact.type === "control_arrived" && wasCancelled(branch.requestMarks.slice(0, marks), fact.requestId);
-  for (let i = cursor.rows; i < branch.rows.length; i++) {
+  const isTakenBack = (fact: LogFact) =>
+    fact.type === "control_arrived" && wasCancelled(branch.requestMarks.slice(0, requestMarks), fact.requestId);
+  const { rows } = branch;
+  for (let i = cursor.rows; i < rows.length; i++) {
     marksUpTo(i);
-    const row = branch.rows[i] as Row;
-    openUpTo(row.window);
+    const { window } = rows[i] as Row;
+    openUpTo(window);
     // A late result of the batch that closed the previous window says nothing of this one.
-    if (row.window === windows)
-      facts.push(...factsOfRow(branch.rows, i, isOwnNote).filter((fact) => !isTakenBack(fact, requestMarks)));
+    if (window !== windows) continue;
+    for (const fact of factsOfRow(rows, i, isOwnNote)) if (!isTakenBack(fact)) each(fact);
   }
   openUpTo(branch.windows.length);
-  marksUpTo(branch.rows.length);
-  return { facts, cursor: { rows: branch.rows.length, windows, requestMarks } };
+  marksUpTo(rows.length);
+  return { rows: rows.length, windows, requestMarks };
+}
+
+/** The same, as a list. */
+export function factsSince(
+  branch: BranchIndex,
+  before: FactCursor,
+  isOwnNote: IsOwnNote = NO_ABSOLUTE_PATH,
+): { facts: readonly LogFact[]; cursor: FactCursor } {
+  const facts: LogFact[] = [];
+  const cursor = readFacts(branch, before, isOwnNote, (fact) => facts.push(fact));
+  return { facts, cursor };
 }
 
 /** What the host still holds of closed windows, because no compaction has dropped it yet. */

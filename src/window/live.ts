@@ -1,33 +1,46 @@
 // The current window of one live session: the index and the machine, kept up with the log. Events go in, effects come
 // out; carrying them out is the shell's business.
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { EntrySource } from "../host/entries.ts";
 import { BranchIndex } from "../log/branch.ts";
-import { CURSOR_AT_START, type FactCursor, factsSince, type IsOwnNote } from "./facts.ts";
+import { CURSOR_AT_START, type FactCursor, type IsOwnNote, NO_ABSOLUTE_PATH, readFacts } from "./facts.ts";
 import { type Effect, INITIAL_STATE, type LiveEvent, step, type WindowState } from "./machine.ts";
+
+/** Entries gone through between two turns of the event loop: a few milliseconds, also on a slow machine. */
+export const STEPS_PER_SLICE = 2_000;
 
 export class LiveWindow {
   readonly branch = new BranchIndex();
   readonly #source: EntrySource;
   #state: WindowState = INITIAL_STATE;
-  readonly #isOwnNote: IsOwnNote | undefined;
+  readonly #isOwnNote: IsOwnNote;
   #cursor: FactCursor = CURSOR_AT_START;
 
-  constructor(source: EntrySource, isOwnNote?: IsOwnNote) {
+  constructor(source: EntrySource, isOwnNote: IsOwnNote = NO_ABSOLUTE_PATH) {
     this.#source = source;
     this.#isOwnNote = isOwnNote;
   }
 
   /** Reads what the log has gained; another branch is read from its start. */
   refresh(): void {
-    const change = this.branch.catchUp(this.#source);
+    this.#read(Number.POSITIVE_INFINITY);
+  }
+
+  /** The same in slices, with the event loop running in between: a session that is opened may be long. */
+  async warmUp(): Promise<void> {
+    for (this.#read(STEPS_PER_SLICE); this.branch.isBehind; this.#read(STEPS_PER_SLICE)) await nextTurn();
+  }
+
+  #read(steps: number): void {
+    const change = this.branch.catchUp(this.#source, steps);
     if (change === "same") return;
     if (change === "rebuilt") {
       this.#state = INITIAL_STATE;
       this.#cursor = CURSOR_AT_START;
     }
-    const { facts, cursor } = factsSince(this.branch, this.#cursor, this.#isOwnNote);
-    for (const fact of facts) this.#state = step(this.#state, fact).state;
-    this.#cursor = cursor;
+    this.#cursor = readFacts(this.branch, this.#cursor, this.#isOwnNote, (fact) => {
+      this.#state = step(this.#state, fact).state;
+    });
   }
 
   /** Where the session stands now. */

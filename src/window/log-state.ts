@@ -77,18 +77,27 @@ function onControl(log: LogState, fact: LogFact & { type: "control_arrived" }): 
 }
 
 function onAnswer(log: LogState, fact: LogFact & { type: "model_answered" }): LogState {
-  if (fact.failed) return { ...log, batchHasCheckpoint: false };
+  if (fact.failed) return log.batchHasCheckpoint ? { ...log, batchHasCheckpoint: false } : log;
   const { usedTokens } = fact;
   const isBelow =
     usedTokens !== undefined && log.hardFiredAt !== undefined && usedTokens < log.hardFiredAt * HARD_REARM_SHARE;
+  const usageKnown = log.usageKnown || usedTokens !== undefined;
+  // Most answers say nothing new: a long branch is folded without a copy for each of them.
+  const saysNothingNew = log.answered && !log.batchHasCheckpoint && log.fence === undefined && !isBelow;
+  if (saysNothingNew && log.usageKnown === usageKnown) return log;
   return {
     ...log,
     answered: true,
     batchHasCheckpoint: false,
     fence: log.fence && { ...log.fence, requests: log.fence.requests + 1 },
-    usageKnown: log.usageKnown || usedTokens !== undefined,
+    usageKnown,
     hardFiredAt: isBelow ? undefined : log.hardFiredAt,
   };
+}
+
+function onUserSpoke(log: LogState): LogState {
+  if (log.overflows === 0 && log.checkpoint === undefined && log.fence === undefined) return log;
+  return { ...log, overflows: 0, checkpoint: undefined, fence: log.fence && { ...log.fence, requests: 0 } };
 }
 
 /** A fallback that was taken back was never given: it may come again. */
@@ -126,9 +135,9 @@ export function foldLog(log: LogState, fact: LogFact): LogState {
         checkpoint: fact.requestId,
       };
     case "user_spoke":
-      return { ...log, overflows: 0, checkpoint: undefined, fence: log.fence && { ...log.fence, requests: 0 } };
+      return onUserSpoke(log);
     case "worked":
-      return { ...log, hasWork: true };
+      return log.hasWork ? log : { ...log, hasWork: true };
     case "model_answered":
       return onAnswer(log, fact);
     case "note_write_ended":

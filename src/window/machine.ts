@@ -182,7 +182,7 @@ function foldLive(live: LiveState, fact: LogFact): LiveState {
     case "checkpoint_saved":
       return { ...live, failedTries: "none" };
     case "model_answered":
-      return { ...live, requestSent: true };
+      return live.requestSent ? live : { ...live, requestSent: true };
     default:
       return live;
   }
@@ -420,7 +420,9 @@ function isLogFact(event: WindowEvent): event is LogFact {
 
 export function step(state: WindowState, event: WindowEvent): Step {
   if (!isLogFact(event)) return onLive(state, event);
-  return { state: { log: foldLog(state.log, event), live: foldLive(state.live, event) }, effects: [] };
+  const log = foldLog(state.log, event);
+  const live = foldLive(state.live, event);
+  return stay(log === state.log && live === state.live ? state : { log, live });
 }
 
 /** The state that a whole branch says, to a process that knows nothing else. */

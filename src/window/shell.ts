@@ -137,6 +137,11 @@ export class WindowShell {
     return this.#parts.canCheckpoint() && this.state.live.blocked < BLOCKED_WRITES_MAX;
   }
 
+  /** Reads the log in slices; whatever is asked for meanwhile reads the rest at once. */
+  warmUp(): Promise<void> {
+    return this.#live.warmUp();
+  }
+
   get branch(): BranchIndex {
     this.#live.refresh();
     return this.#live.branch;
