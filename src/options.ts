@@ -19,6 +19,8 @@ export interface CheckedObject {
   /** What the value is called: "the options". */
   readonly what: string;
   readonly fields: Fields;
+  /** Whether further fields may be there; by default they may not. */
+  readonly open?: boolean;
   /** What an unknown field probably means; undefined leaves it to the likest name. */
   readonly meaning?: (field: string) => string | undefined;
 }
@@ -91,20 +93,21 @@ function listed(fields: Fields): string {
 }
 
 /** Checks an object; throws `invalid_argument`, `unknown_field` or `missing_field`. */
-export function assertObject(value: unknown, { of, what, fields, meaning }: CheckedObject): void {
+export function assertObject(value: unknown, { of, what, fields, meaning, open = false }: CheckedObject): void {
   if (!isObject(value)) {
-    const message = `${of}: ${what} is ${shownValue(value)}, not an object. ${listed(fields)}`;
+    const message = `${of}: ${what} must be an object, not ${shownValue(value)}. ${listed(fields)}`;
     throw new TokenBudgetError("invalid_argument", message);
   }
   const names = Object.keys(fields);
   for (const [name, given] of Object.entries(value)) {
     const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
     if (field === undefined) {
+      if (open) continue;
       const near = likest(name, names);
       const meant = meaning?.(name) ?? (near === undefined ? "" : ` Did you mean ${near}?`);
       throw new TokenBudgetError(
         "unknown_field",
-        `${of}: ${what} has no field ${shownValue(name)}.${meant} ${listed(fields)}`,
+        `${of}: there is no field ${shownValue(name)} in ${what}.${meant} ${listed(fields)}`,
       );
     }
     if (given === undefined && field.optional) continue;

@@ -43,9 +43,14 @@ const CASES: readonly [string, () => unknown, ErrorCode, RegExp][] = [
     "null",
     () => loose(createTokenBudgetExtension)(null),
     "invalid_argument",
-    /the options is null, not an object\. There are task/,
+    /the options must be an object, not null\. There are task/,
   ],
-  ["a text", () => loose(createTokenBudgetExtension)("x"), "invalid_argument", /the options is "x"/],
+  [
+    "a text",
+    () => loose(createTokenBudgetExtension)("x"),
+    "invalid_argument",
+    /the options must be an object, not "x"/,
+  ],
   [
     "env of null",
     () => loose(createTokenBudgetExtension)({ env: null }),
@@ -68,13 +73,13 @@ const CASES: readonly [string, () => unknown, ErrorCode, RegExp][] = [
     "no parent",
     () => loose(createTaskDispatcher)(undefined),
     "invalid_argument",
-    /the parent task is undefined, not an object/,
+    /there is no parent task\. getTokenBudgetTask answers undefined before/,
   ],
   [
     "a context as parent",
     () => loose(createTaskDispatcher)(CONTEXT),
     "missing_field",
-    /context is missing in the parent task/,
+    /context is missing in what getTokenBudgetTask answers; .* There are context, .*, flush\.$/,
   ],
   [
     "a misspelt quota",

@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { messageOf, shownValue, TokenBudgetError } from "../errors.ts";
 import { similarNames } from "../similar.ts";
-import { type DiskCalls, storageFailure } from "../storage/disk.ts";
+import { type DiskCalls, NODE_DISK, storageFailure } from "../storage/disk.ts";
 import { type PlainFile, readPlainFile } from "../storage/plain-file.ts";
 import { type FoundFile, type LeftOut, locate, type Place, walkPlainFiles } from "../storage/tree.ts";
 import { fullPath, notePathProblem } from "./paths.ts";
@@ -45,14 +45,26 @@ export interface NoteWalk {
   readonly leftOut: LeftOut[];
 }
 
+export interface NoteFilesOptions {
+  /** Absolute path of the directory that holds the notes; made with the first write. */
+  readonly root: string;
+  /** Address of the agent whose notes they are: errors name notes by their full path. */
+  readonly agent: string;
+  /** What lists the notes there are, as an error names it to who reads it; default: the tool. */
+  readonly lister?: string;
+  readonly disk?: DiskCalls;
+}
+
 export class NoteFiles {
   readonly root: string;
   readonly agent: string;
+  readonly #lister: string;
   readonly #disk: DiskCalls;
 
-  constructor(root: string, agent: string, disk: DiskCalls) {
+  constructor({ root, agent, lister = "notes_list_files_by_prefix", disk = NODE_DISK }: NoteFilesOptions) {
     this.root = root;
     this.agent = agent;
+    this.#lister = lister;
     this.#disk = disk;
   }
 
@@ -120,8 +132,7 @@ export class NoteFiles {
   #notFound(path: string): TokenBudgetError {
     const similar = similarNames(path, this.#allPaths(), SIMILAR_PATHS_MAX);
     const shown = similar.map((other) => shownValue(fullPath(this.agent, other)));
-    const wayOut =
-      shown.length > 0 ? `There is ${shown.join(", ")}.` : "notes_list_files_by_prefix lists the notes there are.";
+    const wayOut = shown.length > 0 ? `There is ${shown.join(", ")}.` : `${this.#lister} lists the notes there are.`;
     return new TokenBudgetError("not_found", `${this.shown(path)} does not exist. ${wayOut}`);
   }
 

@@ -10,7 +10,7 @@ import { readPlainFile } from "../storage/plain-file.ts";
 import { foldedName, type LeftOut, makeParents, removeEmpty } from "../storage/tree.ts";
 import type { Work } from "../storage/work.ts";
 import { CreationTimes, hashedName } from "./created.ts";
-import { NoteFiles } from "./files.ts";
+import { NoteFiles, type NoteFilesOptions } from "./files.ts";
 import { assertNoteFits, isLargeNote, NOTES_MAX_FILE_BYTES } from "./limits.ts";
 import {
   listNotes,
@@ -22,15 +22,10 @@ import {
 } from "./listing.ts";
 import type { NoteText } from "./shapes.ts";
 
-export interface NotesStoreOptions {
-  /** Absolute path of the directory that holds the notes; made with the first write. */
-  readonly root: string;
-  /** Address of the agent whose notes they are: errors name notes by their full path. */
-  readonly agent: string;
+export interface NotesStoreOptions extends NoteFilesOptions {
   readonly maxFileBytes?: number;
   readonly staleLockMs?: number;
   readonly lockWaitMs?: number;
-  readonly disk?: DiskCalls;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
 }
@@ -107,7 +102,7 @@ export class NotesStore {
     this.maxFileBytes = options.maxFileBytes ?? NOTES_MAX_FILE_BYTES;
     this.#disk = options.disk ?? NODE_DISK;
     this.#now = options.now ?? Date.now;
-    this.#notes = new NoteFiles(root, agent, this.#disk);
+    this.#notes = new NoteFiles(options);
     const { locks, temporaries, created } = metaOf(root);
     this.#locks = new LockDirectory(locks, { disk: this.#disk, staleMs, waitMs });
     this.#files = new AtomicFiles(temporaries, this.#disk);

@@ -40,7 +40,9 @@ export class ReadAccess {
   }
 
   notes<T>(agentName: string, read: (notes: NotesStore) => T): Promise<T> {
-    return this.#of(agentName, ({ notesRoot: root, address: agent }) => read(new NotesStore({ root, agent })));
+    return this.#of(agentName, ({ notesRoot: root, address: agent }) =>
+      read(new NotesStore({ root, agent, lister: "notes.list" })),
+    );
   }
 
   /** What was read is judged again: its agent may have become one of a category meanwhile. */

@@ -3,6 +3,7 @@ import { openDispatcher, type TaskDispatcherOptions } from "../dispatch/create.t
 import type { TaskDispatcher } from "../dispatch/dispatcher.ts";
 import type { DispatchParent } from "../dispatch/parent.ts";
 import type { TaskSettings } from "../dispatch/settings.ts";
+import { TokenBudgetError } from "../errors.ts";
 import { createTokenBudgetExtension } from "../extension.ts";
 import {
   ANYTHING,
@@ -24,7 +25,9 @@ import type { TaskMembership } from "../task/context.ts";
 
 const PARENT: CheckedObject = {
   of: "createTaskDispatcher",
-  what: "the parent task",
+  what: "what getTokenBudgetTask answers",
+  // More is known there than a dispatcher needs.
+  open: true,
   fields: {
     context: OBJECT,
     agentName: FILLED_TEXT,
@@ -86,15 +89,11 @@ function assertOptions(options: TaskDispatcherOptions): void {
     assertObject(limits, part("limits", { stopLimitMs: limit, silenceLimitMs: limit, saveEveryMs: limit }));
 }
 
-/** Of a task that `getTokenBudgetTask` answered, more is known than a dispatcher needs. */
-function assertParent(parent: DispatchParent): void {
-  assertObject(parent, { ...PARENT, fields: { ...PARENT.fields, ...moreOf(parent) } });
-}
-
-function moreOf(parent: unknown): Fields {
-  if (!OBJECT.fits(parent)) return {};
-  const more = Object.keys(parent as object).filter((name) => !Object.hasOwn(PARENT.fields, name));
-  return Object.fromEntries(more.map((name) => [name, optional(ANYTHING)]));
+function noParent(): TokenBudgetError {
+  return new TokenBudgetError(
+    "invalid_argument",
+    `${PARENT.of}: there is no parent task. getTokenBudgetTask answers undefined before session_start has reached this package, after the session has ended, and where this package is not loaded.`,
+  );
 }
 
 /**
@@ -106,7 +105,8 @@ function moreOf(parent: unknown): Fields {
  * must be; the reason of `parentTask.problem` where the session is not in the task that it was given.
  */
 export function createTaskDispatcher(parentTask: DispatchParent, options: TaskDispatcherOptions = {}): TaskDispatcher {
-  assertParent(parentTask);
+  if (parentTask === undefined) throw noParent();
+  assertObject(parentTask, PARENT);
   assertOptions(options);
   const { packageDirectory } = options;
   const common = packageDirectory === undefined ? {} : { packageDirectory };

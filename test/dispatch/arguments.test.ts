@@ -4,7 +4,7 @@ import type { DispatchRequest, ErrorCode, LookOptions } from "../../api.ts";
 import { answering, bench, scriptRunner } from "./dispatchers.ts";
 
 const REQUESTS: readonly [Record<string, unknown> | string, ErrorCode, RegExp][] = [
-  ["Count", "invalid_argument", /the request is "Count", not an object\. There are goal/],
+  ["Count", "invalid_argument", /the request must be an object, not "Count"\. There are goal/],
   [{ goal: 5 }, "invalid_argument", /goal is 5/],
   [{ goal: "g", gaol: "g" }, "unknown_field", /Did you mean goal\?/],
   [{ goal: "g", context: 5 }, "invalid_argument", /context is 5/],

@@ -53,7 +53,7 @@ it("childExtension says what is wrong with a place", async () => {
   const { task } = await rooted();
   const loose = task.childExtension as (...given: unknown[]) => Promise<string>;
   await expect(loose({ name: "x" })).rejects.toMatchObject({ code: "unknown_field" });
-  await expect(loose("reviewer")).rejects.toThrow(/the child is "reviewer", not an object\. There are agentName/);
+  await expect(loose("reviewer")).rejects.toThrow(/the child must be an object, not "reviewer"\. There are agentName/);
   await expect(loose({ agentName: 5 })).rejects.toThrow(/agentName is 5; it must be a text/);
   await expect(loose({ agentName: "Not A Name" })).rejects.toMatchObject({ code: "invalid_address" });
   await expect(loose({ agentName: "x", parentAgentName: "other" })).rejects.toMatchObject({ code: "invalid_address" });
