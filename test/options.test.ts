@@ -105,7 +105,12 @@ const CASES: readonly [string, () => unknown, ErrorCode, RegExp][] = [
     "invalid_argument",
     /tokens is "9"/,
   ],
-  ["no router parts", () => loose(createRouter)(undefined), "invalid_argument", /the parts must be an object, not undefined/],
+  [
+    "no router parts",
+    () => loose(createRouter)(undefined),
+    "invalid_argument",
+    /the parts must be an object, not undefined/,
+  ],
   ["an object of categories", () => loose(createRouter)({ ...parts, categories: {} }), "invalid_argument", /a Map/],
   [
     "a misspelt request",
@@ -113,7 +118,12 @@ const CASES: readonly [string, () => unknown, ErrorCode, RegExp][] = [
     "unknown_field",
     /Did you mean pinned\?/,
   ],
-  ["no request", () => loose(createRouter(parts))(undefined), "invalid_argument", /the request must be an object, not undefined/],
+  [
+    "no request",
+    () => loose(createRouter(parts))(undefined),
+    "invalid_argument",
+    /the request must be an object, not undefined/,
+  ],
   ["no list", () => loose(todosToPlan)(undefined), "invalid_argument", /todos is undefined; it must be a list/],
   [
     "a wrong status",
