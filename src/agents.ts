@@ -184,7 +184,17 @@ export class AgentAccess {
    * never rejects: what fails is reported, and made good by the next call.
    */
   sync(): Promise<void> {
-    return this.#sync();
+    return this.#sync(true);
+  }
+
+  /** As `sync`, but only for other processes to see: the next `sync` brings it to the disk. */
+  show(): Promise<void> {
+    return this.#sync(false);
+  }
+
+  /** Nothing is written for a while. */
+  rest(): void {
+    this.#journal.rest();
   }
 
   /** As `sync`, for a process that is about to end: nothing can be waited for any more. */
@@ -211,6 +221,7 @@ export class AgentAccess {
   /** The session ends: its journal is whole, and the registry says that nobody runs it. */
   async end(ending: Ending = {}): Promise<void> {
     await this.sync();
+    this.rest();
     await this.#parts.task.markEnded(ending);
   }
 
@@ -219,14 +230,14 @@ export class AgentAccess {
     return this.#parts.journalWork.signal.aborted;
   }
 
-  async #sync(): Promise<void> {
+  async #sync(flush: boolean): Promise<void> {
     const { entries, ownHistory, task } = this.#parts;
     if (this.isStopped) return;
     try {
       // A session in which nobody has said anything leaves no files.
       if (ownHistory().rows.length === 0) return;
       if (!task.isRegistered) await task.join();
-      await this.#journal.sync(entries);
+      await this.#journal.sync(entries, { flush });
     } catch (error) {
       if (this.isStopped) return;
       this.#report(`${messageOf(error)} Until then other agents do not see what is new in this session.`);

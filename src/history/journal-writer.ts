@@ -35,6 +35,8 @@ type Turn = "behind" | "part" | "committed";
 interface Progress {
   readonly source: EntrySource;
   readonly leafId: string | null;
+  /** Whether its commit is to be on the disk. */
+  readonly flush: boolean;
   plan: JournalPlan | undefined;
   /** Bytes appended and not yet known to be on the disk. */
   unflushed: number;
@@ -54,7 +56,11 @@ export class JournalWriter {
   readonly #olderCalls = new OlderCalls();
   /** The leaf of the last sync that succeeded; undefined before the first and after a failure. */
   #committed: string | null | undefined;
+  /** Whether the disk has it. */
+  #isFlushed = true;
   #source: EntrySource | undefined;
+  /** Whether the next sync is to be on the disk when it resolves. */
+  #wantsFlush = false;
   #running: Promise<void> | undefined;
   #queued: Promise<void> | undefined;
 
@@ -69,9 +75,11 @@ export class JournalWriter {
   /**
    * Resolves when the branch as it is now is committed. Calls during a sync share the next one; an unchanged leaf costs
    * nothing. A failed sync is reported with a typed error, leaves the journal as it was, and is made good by the next.
+   * Without `flush` every process sees the branch, and the disk has it with the next sync.
    */
-  sync(source: EntrySource): Promise<void> {
+  sync(source: EntrySource, { flush = true } = {}): Promise<void> {
     this.#source = source;
+    this.#wantsFlush ||= flush;
     if (this.#queued) return this.#queued;
     if (!this.#running) return this.#start();
     const ended = this.#running.catch(() => undefined);
@@ -91,17 +99,23 @@ export class JournalWriter {
     if (leafId === this.#committed) return;
     this.#committed = undefined;
     const untilMs = performance.now() + SYNC_NOW_MAX_MS;
-    const progress: Progress = { source, leafId, plan: undefined, unflushed: 0, total: undefined };
+    const progress: Progress = { source, leafId, flush: true, plan: undefined, unflushed: 0, total: undefined };
     while (performance.now() < untilMs) {
       if (!(this.#files.log.reading((log) => this.#readOn(log)) ?? true)) continue;
       const turn = this.#lock.tryRun((held) => this.#files.log.appending((log) => this.#turn(log, held, progress)));
       if (turn === "committed") {
         this.#committed = leafId;
+        this.#isFlushed = true;
         return;
       }
       // All of it is in the file: the commit flushes it.
       if (progress.plan?.isDone) progress.unflushed = 0;
     }
+  }
+
+  /** Closes the journal's file until something is to be written again. */
+  rest(): void {
+    this.#files.log.release();
   }
 
   #start(): Promise<void> {
@@ -117,16 +131,27 @@ export class JournalWriter {
   async #run(): Promise<void> {
     const source = this.#source;
     const leafId = source?.leafId();
-    if (!source || leafId === undefined || leafId === this.#committed) return;
+    const flush = this.#wantsFlush;
+    this.#wantsFlush = false;
+    if (!source || leafId === undefined) return;
+    if (leafId === this.#committed) return this.#flushOnly(flush);
     this.#committed = undefined;
     if (!this.#state || this.#files.distrusted) await this.#catchUp();
-    await this.#append({ source, leafId, plan: undefined, unflushed: 0, total: undefined });
+    await this.#append({ source, leafId, flush, plan: undefined, unflushed: 0, total: undefined });
     this.#committed = leafId;
+    this.#isFlushed = flush;
+  }
+
+  async #flushOnly(flush: boolean): Promise<void> {
+    if (!flush || this.#isFlushed) return;
+    await this.#files.log.flush();
+    this.#isFlushed = true;
   }
 
   /** Reads what is in the journal, in slices. */
   async #catchUp(): Promise<void> {
     if (this.#files.distrusted) {
+      this.rest();
       this.#files = new JournalFiles(this.#options, { withoutSidecar: true });
       this.#state = undefined;
     }
@@ -198,23 +223,23 @@ export class JournalWriter {
     if (log.size > state.end) log.truncate(state.end, held);
     // A long write is on the disk before its branch is committed.
     if (!piece.isLast || progress.unflushed > 0) {
-      if (!isEmpty) this.#write(log, held, piece, {});
+      if (!isEmpty) this.#write(log, held, piece, {}, false);
       progress.unflushed += piece.batch.length;
       return "part";
     }
     // Written by a process that may have died before it knew the disk had it.
-    if (isEmpty && state.published?.leafId === leafId) log.flush();
-    else this.#write(log, held, piece, { leaf: leafId });
+    if (!isEmpty || state.published?.leafId !== leafId) this.#write(log, held, piece, { leaf: leafId }, progress.flush);
+    else if (progress.flush) log.flush();
     this.#carrySidecarOn(state);
     return "committed";
   }
 
-  #write(log: OpenLog, held: HeldLogLock, { batch, entries }: Piece, record: CommitRecord): void {
+  #write(log: OpenLog, held: HeldLogLock, { batch, entries }: Piece, record: CommitRecord, flush: boolean): void {
     const state = this.#state as JournalState;
     const spans = batch.spans.slice();
     const commit = batch.commit(record);
     const { bytes } = batch;
-    const offset = log.append(batch, held, { flush: record.leaf !== undefined });
+    const offset = log.append(batch, held, { flush });
     for (const [number, entry] of entries.entries()) {
       const span = spans[number] as Span;
       const line = bytes.subarray(span.offset, span.offset + span.length);

@@ -2,7 +2,7 @@
 // follows was never written: readers pass over it, and the next writer cuts it off, under the log's lock. A log of a
 // newer format, or one that was damaged before a valid commit, must never be touched.
 import { randomUUID } from "node:crypto";
-import { constants } from "node:fs";
+import { type BigIntStats, constants } from "node:fs";
 import { TokenBudgetError } from "../errors.ts";
 import { HEADER_BYTES_MAX, headerLine, headerOf, type LogFile, type LogHeader } from "./append-log-header.ts";
 import type { LogBatch, Span } from "./append-log-lines.ts";
@@ -46,9 +46,13 @@ export class OpenLog {
     this.start = header?.length ?? Buffer.byteLength(headerLine(source, this.id));
   }
 
-  /** False for a log that nothing was written to yet. */
-  get hasHeader(): boolean {
-    return this.#newHeader === undefined;
+  /** Undefined for a log that nothing was written to yet. */
+  get header(): LogHeader | undefined {
+    return this.#newHeader === undefined ? { id: this.id, length: this.start } : undefined;
+  }
+
+  get descriptor(): number {
+    return this.#descriptor;
   }
 
   /** Bytes in the file, torn tail included. */
@@ -89,7 +93,9 @@ export class OpenLog {
     try {
       this.#write(bytes);
       if (options.flush) this.#disk.fdatasyncSync(this.#descriptor);
-      if (this.#disk.fstatSync(this.#descriptor).size !== before + bytes.length) throw heldUp(this.#source);
+      // Whoever still owns the lock was alone.
+      if (!isOwned(held) && this.#disk.fstatSync(this.#descriptor).size !== before + bytes.length)
+        throw heldUp(this.#source);
     } catch (error) {
       this.#undo(before, held);
       throw error;
@@ -127,6 +133,15 @@ export class OpenLog {
   }
 }
 
+function isOwned(held: HeldLogLock): boolean {
+  try {
+    held.assertOwned();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** What was read or flushed is known by then; a close that fails changes nothing about it. */
 function closeQuietly(disk: DiskCalls, descriptor: number): void {
   try {
@@ -149,14 +164,19 @@ function open(source: LogFile, disk: DiskCalls, flags: number, newId: string): O
   try {
     const stats = disk.fstatSync(descriptor);
     if (!stats.isFile()) throw notPlain(source);
-    const first = Buffer.allocUnsafe(Math.min(HEADER_BYTES_MAX, stats.size));
-    const read = stats.size === 0 ? 0 : disk.readSync(descriptor, first, 0, first.length, 0);
-    const header = headerOf(source, first.subarray(0, read));
-    return new OpenLog(source, { disk, descriptor, size: stats.size, header, newId });
+    return openOn(source, disk, { descriptor, size: stats.size, newId });
   } catch (error) {
     closeQuietly(disk, descriptor);
     throw error;
   }
+}
+
+/** The log in an open file, as its first line says. */
+function openOn(source: LogFile, disk: DiskCalls, opened: Omit<Opened, "disk" | "header">): OpenLog {
+  const { descriptor, size } = opened;
+  const first = Buffer.allocUnsafe(Math.min(HEADER_BYTES_MAX, size));
+  const read = size === 0 ? 0 : disk.readSync(descriptor, first, 0, first.length, 0);
+  return new OpenLog(source, { ...opened, disk, header: headerOf(source, first.subarray(0, read)) });
 }
 
 function notPlain({ shown }: LogFile): TokenBudgetError {
@@ -166,11 +186,24 @@ function notPlain({ shown }: LogFile): TokenBudgetError {
   );
 }
 
+/** A log that stays open between two appends. */
+interface KeptLog {
+  readonly descriptor: number;
+  readonly header: LogHeader;
+  /** Which file it is. */
+  readonly file: string;
+}
+
+function fileOf({ dev, ino }: BigIntStats): string {
+  return `${dev}:${ino}`;
+}
+
 export class AppendLog {
   readonly source: LogFile;
   readonly #disk: DiskCalls;
   /** The id of the log while it is empty, the same at each opening, so that a writer's plan for it stays good. */
   #newId: string | undefined;
+  #kept: KeptLog | undefined;
 
   constructor(source: LogFile, disk: DiskCalls = NODE_DISK) {
     this.source = source;
@@ -184,12 +217,24 @@ export class AppendLog {
     );
   }
 
-  /** Runs `work` on the log of a held lock. */
+  /** Runs `work` on the log of a held lock. The file stays open for the next time, until `release`. */
   appending<T>(work: (log: OpenLog) => T): T {
-    return this.#using("written", APPEND_FLAGS | constants.O_CREAT, (log) => {
-      if (log === undefined) throw new Error("the file was removed");
-      return work(log);
-    });
+    let isDone = false;
+    try {
+      const result = this.#onKept(work) ?? this.#onOpened(work);
+      isDone = true;
+      return result.value;
+    } catch (error) {
+      throw storageFailure(error, { shown: this.source.shown, doing: "written" });
+    } finally {
+      if (!isDone) this.release();
+    }
+  }
+
+  /** Closes the file. */
+  release(): void {
+    if (this.#kept) closeQuietly(this.#disk, this.#kept.descriptor);
+    this.#kept = undefined;
   }
 
   /** Brings what was appended without a flush to the disk, and leaves the event loop alone meanwhile. */
@@ -206,6 +251,43 @@ export class AppendLog {
     }
   }
 
+  /** On the file that was kept open; undefined when there is none, or another one lies in its place. */
+  #onKept<T>(work: (log: OpenLog) => T): { readonly value: T } | undefined {
+    if (!this.#kept) return undefined;
+    const { descriptor, file, header } = this.#kept;
+    const stats = this.#disk.lstatSync(this.source.file, { bigint: true, throwIfNoEntry: false });
+    if (stats && fileOf(stats) === file) {
+      const log = openOn(this.source, this.#disk, { descriptor, size: Number(stats.size), newId: header.id });
+      if (log.header?.id === header.id) return { value: work(log) };
+    }
+    this.release();
+    return undefined;
+  }
+
+  #onOpened<T>(work: (log: OpenLog) => T): { readonly value: T } {
+    this.#newId ??= randomUUID();
+    const log = open(this.source, this.#disk, APPEND_FLAGS | constants.O_CREAT, this.#newId);
+    if (log === undefined) throw new Error("the file was removed");
+    try {
+      const value = work(log);
+      this.#keep(log);
+      return { value };
+    } finally {
+      if (!this.#kept) log.close();
+    }
+  }
+
+  #keep({ descriptor, header }: OpenLog): void {
+    if (!header) return;
+    // A log that is removed and begun again is another one.
+    this.#newId = undefined;
+    try {
+      this.#kept = { descriptor, header, file: fileOf(this.#disk.fstatSync(descriptor, { bigint: true })) };
+    } catch {
+      // The work is done; the log is opened anew the next time.
+    }
+  }
+
   #using<T>(doing: "read" | "written", flags: number, work: (log: OpenLog | undefined) => T): T {
     let log: OpenLog | undefined;
     try {
@@ -215,8 +297,7 @@ export class AppendLog {
     } catch (error) {
       throw storageFailure(error, { shown: this.source.shown, doing });
     } finally {
-      // A log that is removed and begun again is another one.
-      if (log?.hasHeader) this.#newId = undefined;
+      if (log?.header) this.#newId = undefined;
       log?.close();
     }
   }

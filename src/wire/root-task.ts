@@ -43,7 +43,13 @@ export function wireJournal(host: Host, session: CurrentSession): void {
     void session.opened?.access.sync();
     return undefined;
   };
-  for (const event of ["tool_call", "tool_result", "session_tree", "session_compact"] as const) host.on(event, sync);
+  // A turn goes to the disk once, with its results, beside the next request; a tool that runs is seen before that.
+  const show = () => {
+    void session.opened?.access.show();
+    return undefined;
+  };
+  for (const event of ["session_tree", "session_compact"] as const) host.on(event, sync);
+  for (const event of ["tool_call", "tool_result"] as const) host.on(event, show);
   wireExit(host, session);
 }
 
@@ -65,7 +71,12 @@ function wireExit(host: Host, session: CurrentSession): void {
   });
   host.on("agent_end", () => {
     const ended = runs;
-    void session.opened?.access.sync().then(() => (ended === runs ? disarm() : undefined));
+    const access = session.opened?.access;
+    void access?.sync().then(() => {
+      if (ended !== runs) return;
+      access.rest();
+      disarm();
+    });
     return undefined;
   });
   host.on("session_shutdown", disarm);
