@@ -194,7 +194,7 @@ function wireSession(host: Host, session: CurrentSession, claim: SessionOwner): 
     const { problems, windows } = parts;
     await windows.warmUp();
     parts.publish();
-    if (problems.length > 0) notify(ctx, `pi-token-budget settings: ${problems.join("\n")}`, "warning");
+    if (problems.length > 0) host.notices.tell(ctx, `pi-token-budget settings: ${problems.join("\n")}`, "warning");
     await parts.begin();
     return undefined;
   });

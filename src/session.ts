@@ -16,7 +16,7 @@ import {
   type Host,
   hasScreen,
   identityOf,
-  notify,
+  lastWord,
   parentSessionOf,
   systemPromptOf,
   waitForEntry,
@@ -84,6 +84,8 @@ export interface SessionParts {
   /** For the model in use. */
   settings(): Settings;
   retry(): RetrySettings;
+  /** Whether another process has this session open too; the person is told of each that comes. */
+  isOpenElsewhere(): boolean;
   phase(): Phase;
   /** Tells other extensions of the session where its window stands. */
   publish(): void;
@@ -160,7 +162,7 @@ function miscounted(branch: BranchIndex): readonly string[] {
 function openElsewhere(pid: number): string {
   return (
     `another Pi, process ${pid}, has this session open too. Both write the same session file and the same notes, ` +
-    "checkpoint.md among them. Close one of them, or start this one with --fork."
+    "checkpoint.md among them. Close one of them, or go on in a fork (pi --fork)."
   );
 }
 
@@ -207,7 +209,11 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
   let ctx = started;
   const identity = identityOf(started);
   const { sessionId } = identity;
-  const report = (problem: string) => notify(ctx, `pi-token-budget: ${problem}`, "warning");
+  let isCompacting = () => false;
+  const report = (problem: string) => {
+    if (isCompacting()) host.notices.hold();
+    host.notices.tell(ctx, `pi-token-budget: ${problem}`, "warning");
+  };
   const fork = forkOf(started, options);
   if (fork && "problem" in fork) report(fork.problem);
   const source = fork && "notesRoot" in fork ? fork : undefined;
@@ -278,10 +284,11 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
     send: (message, delivery) => host.send(message, delivery),
     report,
     remark: (text) => {
-      if (hasScreen(ctx)) notify(ctx, `pi-token-budget: ${text}`, "info");
+      if (hasScreen(ctx)) host.notices.tellBehind(ctx, `pi-token-budget: ${text}`, "info");
     },
     mark: (customType, data) => host.mark(customType, data),
   });
+  isCompacting = () => windows.compacting;
   const phase = () => phaseOf(windows.state, enabled(), windows.compacting);
   const publish = () => coordination.publish(phase(), windows.branch.current.id);
   const coordination = new Coordination(host.events, sessionId, () => publish());
@@ -324,6 +331,13 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
   };
   const meet: AgentAccess["meet"] = (which) =>
     Promise.race([access.meet(which), delay(MEETING_MAX_MS, undefined, { ref: false })]);
+  let toldProcess: number | undefined;
+  const isOpenElsewhere = () => {
+    const other = task.otherProcess();
+    if (other !== undefined && other !== toldProcess) report(openElsewhere(other));
+    toldProcess = other;
+    return other !== undefined;
+  };
   const figures = () => budgetFigures(windows.used(), windowSize(ctx), settings().hardRolloverUsedTokens);
 
   return {
@@ -348,6 +362,7 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
       aside.lift();
       windows.takeBack();
       host.mark(SWITCH_ENTRY, { on });
+      if (canCheckpoint()) aside.stay(windows.lacksRoom());
       publish();
     },
     canCheckpoint,
@@ -355,6 +370,7 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
     retry: () => loaded.retry,
     phase,
     publish,
+    isOpenElsewhere,
     contextToolParts: () => ({
       enabled,
       agent,
@@ -393,7 +409,7 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
         notes.sweep();
         task.sweep();
         for (const root of task.otherNotes()) sweepNotes(root);
-        if (task.earlierProcess !== undefined) report(openElsewhere(task.earlierProcess));
+        isOpenElsewhere();
         const isKnown = task.registry.exists();
         // Before anything is removed here or by others: who is in the registry and does not say so counts as ended.
         if (isKnown || task.parent !== null) await task.join();
@@ -430,7 +446,10 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
     },
     leave: async () => {
       if (task.parent !== null) return;
-      if (isForgotten) await removeTask(task.context, { agentDir }).catch(() => undefined);
+      if (isForgotten)
+        await removeTask(task.context, { agentDir }).catch((error: unknown) =>
+          lastWord(ctx, `pi-token-budget: ${messageOf(error)}`),
+        );
       else await endEphemeral(task.context, { agentDir });
     },
   };

@@ -5,6 +5,7 @@ import type { HostContext } from "../host/api.ts";
 import { type Host, notify } from "../host/host.ts";
 import { eventBeforeChoice, isVirtual, RequestModels, unsendable } from "../host/models.ts";
 import { categoryGuidance } from "../prompts.ts";
+import { showAnswer } from "../ui/answer.ts";
 import { categoryCommand } from "../ui/category-command.ts";
 import { CategoryGuard, type GuardedSession, type Placing, shownToPerson } from "./guard.ts";
 
@@ -46,10 +47,7 @@ export function wireCategories(host: Host, sessionOf: (ctx: HostContext) => Guar
   wireSelections(host, guard, models);
   wireRuns(host, guard);
   wireSummaries(host, guard);
-  host.registerCommand(
-    "category",
-    categoryCommand(guard, (ctx, text) => notify(ctx, text, "info")),
-  );
+  host.registerCommand("category", categoryCommand(guard, showAnswer));
   return () => wireRequests(host, guard, models);
 }
 

@@ -24,6 +24,7 @@ export interface HostSessionManager {
   getSessionFile(): string | undefined;
   getLeafId(): string | null;
   getEntry(id: string): LogEntry | undefined;
+  getLabel(id: string): string | undefined;
   getHeader(): { readonly timestamp?: string; readonly parentSession?: string } | null;
   /** 1.x: builds the messages of a request anew from the log. Costs as much as the session is long. */
   readonly buildSessionProjection?: unknown;
@@ -42,7 +43,7 @@ export interface HostContext {
   readonly sessionManager: HostSessionManager;
   readonly ui: {
     notify(message: string, type?: "info" | "warning" | "error"): void;
-    confirm(title: string, message: string): Promise<boolean>;
+    select(title: string, options: string[]): Promise<string | undefined>;
     setWidget(key: string, content: WidgetFactory | undefined): void;
     setStatus(key: string, text: string | undefined): void;
     readonly theme: { fg(color: "dim", text: string): string };
@@ -208,6 +209,8 @@ export interface HostApi {
   /** Starts a run, or waits for the end of the one that is going on. */
   sendUserMessage(content: readonly (TextBlock | ImageBlock)[], options: { readonly deliverAs: "followUp" }): void;
   appendEntry(customType: string, data: unknown): void;
+  /** What an entry is called in the host's tree. */
+  setLabel(entryId: string, label: string | undefined): void;
   getActiveTools(): string[];
   getAllTools(): readonly HostToolInfo[];
   /** For this session; 0.73.1 keeps it as the default of new ones too. False without credentials. */

@@ -18,6 +18,8 @@ export interface LogEntry {
   /** compaction and branch_summary entries. */
   readonly summary?: unknown;
   readonly firstKeptEntryId?: unknown;
+  /** label entries: the entry that is labelled. */
+  readonly targetId?: unknown;
 }
 
 /** The message of a `message` entry; also what a `context` callback hands over (there with custom roles). */

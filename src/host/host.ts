@@ -17,6 +17,7 @@ import type {
 } from "./api.ts";
 import { type CompactionReason, compactionReason } from "./compaction.ts";
 import { blocksOf, type EntrySource, isImageBlock, isTextBlock, type LogMessage, sentArguments } from "./entries.ts";
+import { LateNotices } from "./late-notices.ts";
 import { type IsOverflow, isOverflowMessage } from "./overflow.ts";
 import { isBusy, onSettled, type RetrySettings, type Settled, type SettledBoundary } from "./settled.ts";
 import { TakenOutAnswers } from "./taken-out.ts";
@@ -66,6 +67,8 @@ export class Host {
   readonly #shown = new Set<string>();
   readonly #own = new Set<string>();
   readonly #takenOut = new TakenOutAnswers();
+  /** What is said while the host is about to draw the chat anew. */
+  readonly notices = new LateNotices(notify, isScreenDrawn);
   #running = false;
   #runs = 0;
   #stoppedAt = Number.NEGATIVE_INFINITY;
@@ -77,6 +80,16 @@ export class Host {
     this.#api = api;
     this.#quietTickMs = quietTickMs;
     this.#isOverflow = isOverflow;
+    this.on("session_start", () => {
+      this.notices.hold();
+      return undefined;
+    });
+    for (const name of ["session_compact", "session_compact_failed", "agent_start"] as const) {
+      this.on(name, () => {
+        this.notices.release();
+        return undefined;
+      });
+    }
     this.on("agent_start", () => {
       this.#running = true;
       this.#runs++;
@@ -210,6 +223,11 @@ export class Host {
     }, IDLE_POLL_MS);
   }
 
+  /** What an entry is called in the host's tree, unless it has a name there. */
+  label(ctx: HostContext, entryId: string, label: string): void {
+    if (ctx.sessionManager.getLabel(entryId) === undefined) this.#api.setLabel(entryId, label);
+  }
+
   /** Writes a data entry on the log; it is in no request. */
   mark(customType: string, data: unknown): void {
     this.#api.appendEntry(customType, data);
@@ -336,7 +354,7 @@ export class Host {
 }
 
 /** Whether a terminal interface draws on this process's screen: what else is written there stays in the way. */
-function isScreenDrawn(): boolean {
+export function isScreenDrawn(): boolean {
   return process.stdin.isRaw === true && process.stderr.isTTY === true;
 }
 
@@ -351,6 +369,12 @@ export function notify(ctx: HostContext, message: string, type: "info" | "warnin
   } catch {
     // A context of a session that is gone: nobody is left to tell.
   }
+}
+
+/** Says something at the end of a session, when a terminal interface may have left its screen already. */
+export function lastWord(ctx: HostContext, message: string): void {
+  if (isScreenDrawn()) notify(ctx, message, "warning");
+  else process.stderr.write(`${message}\n`);
 }
 
 /** What the session tells its model first; empty when the host cannot say it now. */

@@ -18,3 +18,8 @@ export function hasTerminal(ctx: HostContext): boolean {
 export function setWidget(ctx: HostContext, key: string, content: WidgetFactory | undefined): void {
   if (hasTerminal(ctx)) ctx.ui.setWidget(key, content);
 }
+
+/** How wide the terminal is that a person looks at; undefined where there is none. */
+export function terminalColumns(ctx: HostContext): number | undefined {
+  return hasTerminal(ctx) && process.stdout.isTTY ? process.stdout.columns : undefined;
+}

@@ -83,6 +83,7 @@ export class BranchIndex {
   #callNames: Map<string, string> | undefined;
   #lastCustom = new Map<string, PlacedCustom>();
   #lastCompaction: CompactionMark | undefined;
+  #labelled = new Set<unknown>();
   #requestMarks: PlacedMark[] = [];
   /** The calls of the newest assistant message: the batch that an opener among their results closes. */
   #batch: ToolBatch = noBatch();
@@ -135,6 +136,11 @@ export class BranchIndex {
   /** The latest data entry of a custom type on this branch. */
   lastCustom(customType: string): PlacedCustom | undefined {
     return this.#lastCustom.get(customType);
+  }
+
+  /** Whether an entry was given a label, or lost it, on this branch. */
+  wasLabelled(id: string): boolean {
+    return this.#labelled.has(id);
   }
 
   row(id: string): Row | undefined {
@@ -202,6 +208,7 @@ export class BranchIndex {
     this.#callNames = undefined;
     this.#lastCustom = new Map();
     this.#lastCompaction = undefined;
+    this.#labelled = new Set();
     this.#requestMarks = [];
     this.#userMessages = 0;
     this.#batch = noBatch();
@@ -221,6 +228,7 @@ export class BranchIndex {
     this.#path.push(entry);
     this.#rowAt.push(-1);
     if (entry.type === "custom") this.#addData(entry);
+    if (entry.type === "label") this.#labelled.add(entry.targetId);
     if (entry.type === "compaction") {
       const consolidates = consolidationOf(entry)?.consolidates;
       this.#lastCompaction = { entry, rowsBefore: this.#rows.length, consolidates };

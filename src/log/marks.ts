@@ -130,6 +130,12 @@ export type Opener =
   | { readonly type: "compaction"; readonly details: OpenerDetails }
   | { readonly type: "foreign_compaction" };
 
+/** Whether nothing was noted for the window that it opens. */
+export function isWithoutNote(opener: Opener): boolean {
+  const cause = "details" in opener ? opener.details.cause : undefined;
+  return cause === "overflow" || cause === "without_note";
+}
+
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null;
 }

@@ -38,6 +38,8 @@ export function noSuchTask({ runId, storageRoot }: TaskContext): TokenBudgetErro
 const REGISTRY_FORMAT_VERSION = 1;
 const LOCK_NAME = "registry";
 const SHOWN = "The registry of this root task";
+/** A file may change twice in one tick of its clock: one so young is read again. */
+const SURE_AFTER_MS = 2_000;
 
 export interface RegistryOptions {
   readonly context: TaskContext;
@@ -53,6 +55,8 @@ export class Registry implements TaskFacts {
   readonly #source: VersionedFile;
   readonly #locks: LockDirectory;
   readonly #files: AtomicFiles;
+  /** What the file said, as long as its stamp stays. */
+  #known: { readonly stamp: string | undefined; readonly roster: Roster } | undefined;
 
   constructor({ context, disk = NODE_DISK, staleLockMs: staleMs, lockWaitMs: waitMs }: RegistryOptions) {
     this.context = context;
@@ -75,8 +79,30 @@ export class Registry implements TaskFacts {
     return this.layout.history(address);
   }
 
-  /** The agents, in the order of registration; none when nobody has registered yet. */
+  /** The agents, in the order of registration; none when nobody has registered yet. Costs one look while nothing changes. */
   read(): Roster {
+    const known = this.#known;
+    // Taken before: what changes while it is read has another one. Who reads once needs none.
+    const stamp = known && this.#stamp();
+    if (known && stamp !== undefined && stamp === known.stamp) return known.roster;
+    const roster = this.#readFile();
+    this.#known = { stamp, roster };
+    return roster;
+  }
+
+  /** What changes whenever the file is replaced or edited; undefined when it is not there, or too young to be sure. */
+  #stamp(): string | undefined {
+    try {
+      const { ino, size, mtimeMs, ctimeMs } = this.#disk.lstatSync(this.#source.file);
+      const isSure = Date.now() - Math.max(mtimeMs, ctimeMs) > SURE_AFTER_MS;
+      return isSure ? `${ino} ${size} ${mtimeMs} ${ctimeMs}` : undefined;
+    } catch {
+      // Reading it says what is wrong.
+      return undefined;
+    }
+  }
+
+  #readFile(): Roster {
     const fields = readVersionedJson(this.#source, this.#disk);
     if (fields === undefined) return [];
     const parsed = parseRoster(fields, this.context);
@@ -93,7 +119,7 @@ export class Registry implements TaskFacts {
   async update(change: (roster: Roster) => Roster): Promise<Roster> {
     await this.#files.load();
     return this.#locks.withLock({ name: LOCK_NAME, shown: SHOWN }, (held) => {
-      const before = this.read();
+      const before = this.#readFile();
       const after = change(before);
       if (after === before) return before;
       const problem = rosterProblem(after);
@@ -125,7 +151,7 @@ export class Registry implements TaskFacts {
   /** Hands the agents over to be removed with all they have left, under the lock; throws while one of them runs. */
   async remove(remove: (roster: Roster) => void): Promise<void> {
     await this.#locks.withLock({ name: LOCK_NAME, shown: SHOWN }, (held) => {
-      const roster = this.read();
+      const roster = this.#readFile();
       const running = roster.filter((agent) => this.isRunning(agent));
       if (running.length > 0) {
         const [first] = running as [RosterAgent];

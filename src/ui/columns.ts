@@ -79,3 +79,40 @@ export function wrapped(text: string, columns: number): string[] {
   }
   return lines;
 }
+
+/** How far a line's continuation stands in from the line. */
+const HANGING_COLUMNS = 2;
+/** Narrower than this nothing is to be gained. */
+const LEAST_COLUMNS = 20;
+
+/** Where a text that does not fit may be broken best: behind its last space or slash, else anywhere. */
+function breakUnits(text: string, columns: number): number {
+  const fits = fittingUnits(text, columns);
+  if (fits === text.length) return fits;
+  const space = text.lastIndexOf(" ", fits);
+  if (space > 0) return space;
+  const slash = text.lastIndexOf("/", fits - 1);
+  return slash > 0 ? slash + 1 : Math.max(fits, 1);
+}
+
+/** An answer of ours laid out for a terminal: lines that go on stand in, and paths are broken behind a slash. */
+export function laidOut(text: string, columns: number): string {
+  if (columns < LEAST_COLUMNS) return text;
+  return text
+    .split("\n")
+    .flatMap((line) => laidOutLine(line, columns))
+    .join("\n");
+}
+
+function laidOutLine(line: string, columns: number): string[] {
+  const own = /^ */.exec(line)?.[0].length ?? 0;
+  const lines: string[] = [];
+  let rest = line.slice(own);
+  const hanging = Math.min(own, Math.floor(columns / 2)) + HANGING_COLUMNS;
+  for (let indent = Math.min(own, hanging); rest !== "" || lines.length === 0; indent = hanging) {
+    const end = breakUnits(rest, columns - indent);
+    lines.push(`${" ".repeat(indent)}${rest.slice(0, end).trimEnd()}`);
+    rest = rest.slice(end).trimStart();
+  }
+  return lines;
+}

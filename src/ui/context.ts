@@ -103,8 +103,9 @@ function checkpointLines({ reminder, fallback, parts }: Thresholds, { settings, 
 }
 
 function thresholdLines(facts: ContextFacts): string[] {
-  const { contextWindow, settings, loaded } = facts;
-  if (contextWindow === undefined) return [];
+  const { contextWindow, settings, loaded, phase } = facts;
+  // Where windows are off, neither comes.
+  if (contextWindow === undefined || phase === "disabled") return [];
   const limits = thresholds(contextWindow, loaded.reserveTokens, settings);
   return [...reminderLines(limits, facts), ...checkpointLines(limits, facts)];
 }

@@ -8,16 +8,24 @@ export interface StatusFacts {
   /** Tokens; undefined or null is not known. */
   readonly contextWindow: number | undefined;
   readonly usedTokens: number | null;
+  /** Whether nothing runs: then a checkpoint that was asked for waits for the next message. */
+  readonly isIdle: boolean;
+  /** It opened without a note of what was done before. */
+  readonly isWithoutNote: boolean;
+  /** Why windows have stepped aside, in a few words. */
+  readonly aside: string | undefined;
+  /** Another process has the session open too. */
+  readonly isOpenElsewhere: boolean;
   /** Child agents that have not ended. */
   readonly children: number;
   /** What the content is; undefined for ordinary content. */
   readonly category: string | undefined;
 }
 
-function standing({ phase, usedTokens, contextWindow }: StatusFacts): string | undefined {
+function standing({ phase, usedTokens, contextWindow, isIdle }: StatusFacts): string | undefined {
   switch (phase) {
     case "checkpoint_required":
-      return "checkpoint…";
+      return isIdle ? "checkpoint due" : "checkpoint…";
     case "rolling_over":
       return "new window…";
     default: {
@@ -28,12 +36,19 @@ function standing({ phase, usedTokens, contextWindow }: StatusFacts): string | u
   }
 }
 
+function windowParts(facts: StatusFacts): readonly (string | undefined)[] {
+  const { windowId, phase, children, isWithoutNote, aside } = facts;
+  if (phase === "disabled") return [aside && `windows off: ${aside}`];
+  const agents = children === 0 ? undefined : counted(children, "agent");
+  return [windowId, standing(facts), isWithoutNote ? "opened without a note" : undefined, agents];
+}
+
 /** Undefined when there is nothing to say: switched off, no windows are kept, and ordinary content needs no word. */
 export function statusText(facts: StatusFacts): string | undefined {
-  const { windowId, phase, children, category } = facts;
-  if (phase === "disabled") return category;
-  const agents = children === 0 ? undefined : counted(children, "agent");
-  return [windowId, standing(facts), agents, category].filter((part) => part !== undefined).join(" · ");
+  const { category, isOpenElsewhere } = facts;
+  const elsewhere = isOpenElsewhere ? "open in another Pi too" : undefined;
+  const parts = [...windowParts(facts), category, elsewhere].filter((part) => part !== undefined);
+  return parts.length === 0 ? undefined : parts.join(" · ");
 }
 
 /** How far long work is, and how to stop it. */

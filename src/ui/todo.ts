@@ -1,12 +1,13 @@
 // The todo list in a live session: writes it to the log, draws it, tells other extensions, and offers /todos. What the list
 // is stands on the log alone; what is kept here is only what was drawn last and whether a run goes on.
 import type { HostCommand, HostContext } from "../host/api.ts";
-import { type Host, notify } from "../host/host.ts";
+import type { Host } from "../host/host.ts";
 import { setWidget } from "../host/widget.ts";
 import type { BranchIndex } from "../log/branch.ts";
 import { copyOf, type TodoItem } from "../todo/list.ts";
 import { clearedEntry, TODO_ENTRY, type TodoEntry, type TodoState, todoEntry, todoState } from "../todo/replay.ts";
 import { type TodoTools, todoTools } from "../tools/todo.ts";
+import { showAnswer } from "./answer.ts";
 import { defineCommand } from "./commands.ts";
 import { type Activity, wholeList, widgetLines } from "./todo-lines.ts";
 
@@ -126,7 +127,7 @@ export class SessionTodos {
   #command(): HostCommand {
     return defineCommand("todos", {
       answer: (argument, ctx) => this.#answer(argument, ctx),
-      show: (ctx, text) => notify(ctx, text, "info"),
+      show: showAnswer,
     });
   }
 

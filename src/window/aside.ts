@@ -3,6 +3,8 @@
 // session or a restart tries again. Whoever finds the harm gives the reason; nothing here judges.
 
 export interface AsideReason {
+  /** In a few words, for the footer. */
+  readonly short: string;
   /** What is wrong, as the end of a sentence, without its full stop. */
   readonly because: string;
   /** The sentence that says what to do about it and how windows come back. */
@@ -34,6 +36,11 @@ export class Aside {
     if (this.#reason) return;
     this.#reason = reason;
     this.#onStep(reason);
+  }
+
+  /** Windows stay off, for a reason that the person is told in another way. */
+  stay(reason: AsideReason | undefined): void {
+    this.#reason = reason;
   }
 
   /** What a person's `/token-budget on` does. */

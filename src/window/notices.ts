@@ -42,6 +42,7 @@ export function fenceRests(because: "no_tools" | "blocked"): string {
 
 export function storageIsBroken(failure: string): AsideReason {
   return {
+    short: "notes cannot be stored",
     because: `notes cannot be stored (${failure.replace(/[.\s]+$/, "")})`,
     wayBack: "Mend that, see /token-budget doctor, then /token-budget on.",
   };

@@ -77,6 +77,7 @@ export function noRoomReason(contextWindow: number, fixedTokens: number, limits:
   const fixed = `about ${grouped(fixedTokens)} tokens of every request are fixed (prompt, tools, guidance)`;
   const least = grouped(leastWindow(fixedTokens, limits));
   return {
+    short: "model too small",
     because: `${fixed}, and this model's window of ${grouped(contextWindow)} leaves too little room for work beside them`,
     wayBack: `With a model whose window holds at least ${least} tokens, windows come back by themselves.`,
     ofModel: true,

@@ -18,9 +18,11 @@ import {
 } from "../log/marks.ts";
 import * as prompts from "../prompts.ts";
 import { isBlank } from "../storage/text.ts";
+import type { AsideReason } from "./aside.ts";
 import type { NotesIndex, RunningChild } from "./bootstrap.ts";
 import { controlMessage, reminderFacts, standingRequests } from "./controls.ts";
 import { callOf, unconsolidated } from "./facts.ts";
+import { type WindowLabel, WindowLabels } from "./labels.ts";
 import { LiveWindow } from "./live.ts";
 import {
   BLOCKED_WRITES_MAX,
@@ -121,6 +123,7 @@ export class WindowShell {
   /** The manual compaction that goes on now has stopped a running turn. */
   #interrupted = false;
   readonly #words = new UnwrittenWords();
+  readonly #labels = new WindowLabels();
   /** Calls of the newest batch that were judged by us or have run: any other one was stopped by somebody else. */
   readonly #seen = new Set<string>();
   /** Ends the checkpoint turn that is going on. */
@@ -178,6 +181,12 @@ export class WindowShell {
   /** A run begins with this prompt and these tools. */
   promptIs(systemPrompt: string, tools: readonly object[]): void {
     this.#watch.promptIs(promptTokens(systemPrompt, tools));
+  }
+
+  /** Why this model has no room for windows; undefined when it has, or nobody knows. */
+  lacksRoom(): AsideReason | undefined {
+    this.#live.refresh();
+    return this.#watch.lacksRoom();
   }
 
   /** The messages of the request that is about to go out. */
@@ -389,6 +398,13 @@ export class WindowShell {
     }
     this.#watch.check("nextTurn");
     return false;
+  }
+
+  /** The starts of windows that have no label in the host's tree yet. */
+  labelsDue(): readonly WindowLabel[] {
+    const { manual } = this.state.live;
+    // A compaction that goes on finds the log as it was.
+    return manual && !manual.opensByWrite ? [] : this.#labels.due(this.branch);
   }
 
   /** The budget may have changed outside a run: another model was selected. */

@@ -53,9 +53,13 @@ export class UsageMeter {
   /** The estimate of a window whose provider reports nothing, as far as it has been added up. */
   #sum = { window: "", rows: 0, tokens: 0 };
 
-  /** Tokens used in the current window; null right after a change, when nothing of it has been answered yet. */
-  used(branch: BranchIndex, log: LogState): number | null {
-    if (!log.usageKnown) return log.answered || log.number === 1 ? this.#estimate(branch) : null;
+  /**
+   * Tokens used in the current window; null right after a change, when nothing of it has been answered yet. Where answers
+   * report nothing, what every request holds beside its messages is a part of the estimate.
+   */
+  used(branch: BranchIndex, log: LogState, fixedTokens: number): number | null {
+    if (!log.usageKnown && log.answered) return fixedTokens + this.#estimate(branch);
+    if (!log.usageKnown) return log.number === 1 ? this.#estimate(branch) : null;
     const { rows, current } = branch;
     let since = 0;
     for (let i = rows.length - 1; i >= current.firstRow; i--) {

@@ -53,7 +53,7 @@ export class BudgetWatch {
   /** Tokens used in this window; null when nobody knows. */
   used(): number | null {
     const { log } = this.#live.state;
-    return this.#meter.used(this.#live.branch, log);
+    return this.#meter.used(this.#live.branch, log, this.#fixedTokens);
   }
 
   /** The batch is over: its results are in the request. */
@@ -98,15 +98,18 @@ export class BudgetWatch {
     return isCalledFor ? [] : [fence.requestId];
   }
 
-  /** A window that its first request fills is of no use, and the next one would be no better. */
-  #checkRoom(): void {
+  /** Why windows of this model are of no use: the first request would fill each of them. Undefined when they are, or nobody knows. */
+  lacksRoom(): AsideReason | undefined {
     const contextWindow = this.#parts.contextWindow();
-    if (contextWindow === undefined || !this.#parts.canCheckpoint()) return;
-    const { reserveTokens } = this.#parts;
-    const limits = { reserveTokens, settings: this.#parts.settings() };
+    if (contextWindow === undefined) return undefined;
+    const limits = { reserveTokens: this.#parts.reserveTokens, settings: this.#parts.settings() };
     const fixedTokens = Math.max(this.#fixedTokens, measuredFixedTokens(this.#live.branch) ?? 0);
-    if (!hasRoom(contextWindow, fixedTokens, limits))
-      this.#parts.stepAside(noRoomReason(contextWindow, fixedTokens, limits));
+    return hasRoom(contextWindow, fixedTokens, limits) ? undefined : noRoomReason(contextWindow, fixedTokens, limits);
+  }
+
+  #checkRoom(): void {
+    const reason = this.#parts.canCheckpoint() ? this.lacksRoom() : undefined;
+    if (reason) this.#parts.stepAside(reason);
   }
 
   #measure(): Measured | undefined {

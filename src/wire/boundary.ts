@@ -23,6 +23,7 @@ export function wireBoundary(host: Host, session: CurrentSession): DropClosedWin
   const boundary = async (settled: Settled, ctx: HostContext) => {
     const { windows, enabled, publish } = session.of(ctx);
     if (!enabled()) return drop(windows, ctx, true);
+    for (const { entryId, label } of windows.labelsDue()) host.label(ctx, entryId, label);
     const overflowed = !settled.aborted && !windows.isFinished() && host.isOverflow(windows.newestResponse(), ctx);
     const started = windows.settled({ overflowed, aborted: settled.aborted });
     publish();

@@ -38,7 +38,7 @@ class ChildNotices {
 function tellOwn({ agent, task }: SessionParts, host: Host, ctx: HostContext): void {
   const lacks = missingTools(host.activeTools(), host.ownTools());
   const { subagent } = task;
-  if (lacks.length > 0) notify(ctx, lackingNotice({ agent, subagent, lacks }), "warning");
+  if (lacks.length > 0) host.notices.tell(ctx, lackingNotice({ agent, subagent, lacks }), "warning");
 }
 
 export function wireChildren(
@@ -71,7 +71,7 @@ export function wireChildren(
     const writeEntry = () => childExtension(parts, { packageDirectory });
     surroundings.asked = adapter.start({ tools, modulePath, env, sessionId, writeEntry }).then((result) => {
       surroundings.adapter = result;
-      if (result.type === "unavailable") notify(ctx, result.diagnostic, "warning");
+      if (result.type === "unavailable") host.notices.tell(ctx, result.diagnostic, "warning");
     });
     return undefined;
   });

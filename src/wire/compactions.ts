@@ -1,5 +1,6 @@
 // Compactions: those of the host become windows, and `/context` opens one by hand.
 import type { HostContext } from "../host/api.ts";
+import { isConfirmed } from "../host/ask.ts";
 import { type Host, hasScreen, notify } from "../host/host.ts";
 import { offerLine, TypedInstructions } from "../host/typed.ts";
 import type { SessionParts } from "../session.ts";
@@ -103,8 +104,13 @@ export async function openWithoutNote(parts: SessionParts, ctx: HostContext): Pr
   if (!ctx.isIdle()) return WORKING;
   const { windows } = parts;
   const question = `Nothing is noted for it. What ${windows.branch.current.id} holds can be read back, and the model is told so.`;
-  if (hasScreen(ctx) && !(await ctx.ui.confirm("Open the next window without a note?", question)))
-    return "The window stays as it is.";
+  const choice = {
+    title: "Open the next window without a note?",
+    detail: question,
+    no: "No, stay",
+    yes: "Yes, open it",
+  };
+  if (hasScreen(ctx) && !(await isConfirmed(ctx, choice))) return "The window stays as it is.";
   if (!ctx.isIdle()) return WORKING;
   return openedText(parts, windows.openWithoutNote(), "nothing was noted for it. The next message starts in it");
 }

@@ -1,12 +1,15 @@
 // `/token-budget forget`: removes what a session has left beside the host's own file. It asks first, and never touches what
 // somebody has open: this session's goes when it ends, another one's only when nobody runs any agent of it.
 import type { HostContext } from "../host/api.ts";
+import { isConfirmed } from "../host/ask.ts";
 import { hasScreen } from "../host/host.ts";
 import type { SessionParts } from "../session.ts";
 import { removeTask, taskNamed, tasksIn } from "../task/forget.ts";
 import type { Choice } from "../ui/commands.ts";
 
 const WHAT = "Its notes, its journal (a copy of its transcript), its tasks with their files, and those of its children";
+
+const ANSWERS = { no: "No, keep it all", yes: "Yes, remove it" };
 
 /** Sessions that are completed; any other is forgotten by its id all the same. */
 const OFFERED_MAX = 50;
@@ -18,8 +21,9 @@ export async function forget(parts: SessionParts, wanted: string, agentDir: stri
   if (wanted === "") return forgetThis(parts, ctx);
   const context = taskNamed(storageRoot, wanted, {});
   if (context.runId === task.context.runId) return forgetThis(parts, ctx);
-  const question = `${WHAT} are removed from ${storageRoot}, for good. Pi's own session file stays.`;
-  if (!(await ctx.ui.confirm(`Forget session ${context.runId}?`, question))) return "Nothing was removed.";
+  const detail = `${WHAT} are removed from ${storageRoot}, for good. Pi's own session file stays.`;
+  if (!(await isConfirmed(ctx, { title: `Forget session ${context.runId}?`, detail, ...ANSWERS })))
+    return "Nothing was removed.";
   await removeTask(context, { agentDir });
   return `What session ${context.runId} had left in ${storageRoot} is removed. Pi's own session file stays.`;
 }
@@ -31,10 +35,14 @@ async function forgetThis(parts: SessionParts, ctx: HostContext): Promise<string
   }
   if (task.isEphemeral) return "This session has no file: what it writes goes when it ends anyway.";
   if (parts.goesAtEnd()) return "It is asked for already: what this session leaves goes when it ends.";
-  const question = `${WHAT} are removed from ${task.context.storageRoot} when it ends, for good. Pi's own session file stays.`;
-  if (!(await ctx.ui.confirm("Forget this session when it ends?", question))) return "Nothing will be removed.";
+  const other = task.otherProcess();
+  if (other !== undefined)
+    return `Nothing will be removed: another Pi, process ${other}, has this session open too. End that one first, then ask again.`;
+  const detail = `${WHAT} are removed from ${task.context.storageRoot} when it ends, for good. Pi's own session file stays.`;
+  if (!(await isConfirmed(ctx, { title: "Forget this session when it ends?", detail, ...ANSWERS })))
+    return "Nothing will be removed.";
   parts.forgetAtEnd();
-  return "What this session leaves goes when it ends, unless a child of it still runs then. Pi's own session file stays.";
+  return "What this session leaves goes when it ends, unless a child of it or another Pi still runs it then. Pi's own session file stays.";
 }
 
 /** The sessions that have left something here, by what was typed. */

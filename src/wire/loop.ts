@@ -1,5 +1,5 @@
 // The running loop: prompt, requests, tools.
-import { type Host, notify } from "../host/host.ts";
+import { type Host, systemPromptOf } from "../host/host.ts";
 import { GUIDANCE_OPEN, guidanceFor } from "../prompts.ts";
 import { missingTools } from "../subagents/diagnostics.ts";
 import type { CurrentSession } from "./current.ts";
@@ -9,16 +9,23 @@ const NO_NOTES_NOTICE =
 
 export function wireLoop(host: Host, session: CurrentSession): void {
   let noticed = false;
+  // A model without room for windows is known before anything is said.
+  host.on("session_start", (_event, ctx) => {
+    const { windows, canCheckpoint } = session.of(ctx);
+    if (canCheckpoint()) windows.promptIs(withGuidance(systemPromptOf(ctx)), host.activeToolInfos());
+    return undefined;
+  });
+  const withGuidance = (prompt: string) => `${prompt}\n\n${guidanceFor(missingTools(host.ownTools()))}`;
   host.on("before_agent_start", (event, ctx) => {
     const parts = session.of(ctx);
     if (!parts.enabled() || event.systemPrompt.includes(GUIDANCE_OPEN)) return undefined;
     if (!parts.canCheckpoint()) {
       // Guidance for tools that are not there would only mislead.
-      if (!noticed) notify(ctx, NO_NOTES_NOTICE, "info");
+      if (!noticed) host.notices.tell(ctx, NO_NOTES_NOTICE, "info");
       noticed = true;
       return undefined;
     }
-    const systemPrompt = `${event.systemPrompt}\n\n${guidanceFor(missingTools(host.ownTools()))}`;
+    const systemPrompt = withGuidance(event.systemPrompt);
     parts.windows.promptIs(systemPrompt, host.activeToolInfos());
     // Where windows have just stepped aside, guidance for them would only mislead.
     return parts.enabled() ? { systemPrompt } : undefined;

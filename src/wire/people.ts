@@ -5,12 +5,14 @@ import { messageOf } from "../errors.ts";
 import { HistoryReader } from "../history/reader.ts";
 import { agentDirectory } from "../host/agent-dir.ts";
 import type { HostContext } from "../host/api.ts";
-import { endsWithRun, type Host, notify } from "../host/host.ts";
+import { endsWithRun, type Host } from "../host/host.ts";
 import { selectedModel, windowSize } from "../host/models.ts";
 import { showStatus } from "../host/status.ts";
 import { hasTerminal } from "../host/widget.ts";
+import { isWithoutNote } from "../log/marks.ts";
 import type { SessionParts } from "../session.ts";
 import { agentLines } from "../ui/agents.ts";
+import { showAnswer } from "../ui/answer.ts";
 import { type CommandName, type CommandParts, defineCommand, usageOf } from "../ui/commands.ts";
 import { contextText } from "../ui/context.ts";
 import { type NotesView, noteCompletions, notesAt, notesOverview } from "../ui/notes.ts";
@@ -38,12 +40,19 @@ function categoryOf(parts: SessionParts): string | undefined {
 }
 
 function statusOf(parts: SessionParts): string | undefined {
+  const { windows, aside, access } = parts;
+  const { id, opener } = windows.branch.current;
+  const ctx = parts.context();
   return statusText({
-    windowId: parts.windows.branch.current.id,
+    windowId: id,
     phase: parts.phase(),
-    contextWindow: windowSize(parts.context()),
-    usedTokens: parts.windows.used(),
-    children: parts.access.children().length,
+    contextWindow: windowSize(ctx),
+    usedTokens: windows.used(),
+    isIdle: ctx.isIdle() && windows.state.live.manual === undefined,
+    isWithoutNote: opener !== undefined && isWithoutNote(opener),
+    aside: aside.reason?.short,
+    isOpenElsewhere: parts.isOpenElsewhere(),
+    children: access.children().length,
     category: categoryOf(parts),
   });
 }
@@ -71,6 +80,8 @@ export function wireStatus(host: Host, session: CurrentSession): (ctx: HostConte
   };
   // The host has emptied its footer.
   host.on("session_start", (event, ctx) => {
+    // The last of ours: it draws what the session holds as soon as all have answered.
+    host.notices.release();
     drawn = undefined;
     clearInterval(looking);
     looking = hasTerminal(ctx) ? setInterval(look, STATUS_LOOK_MS) : undefined;
@@ -147,7 +158,7 @@ async function turn(parts: SessionParts, on: boolean, ctx: HostContext, drop: Dr
   const isSaid = on || parts.aside.reason === undefined;
   if (parts.enabled() === on && isSaid) return `Windows are ${on ? "kept" : "off"} in this session already.`;
   parts.turn(on);
-  if (on) return "Windows are kept in this session again.";
+  if (on) return parts.aside.reason ? asideText(parts.aside.reason) : "Windows are kept in this session again.";
   if (!endsWithRun(ctx) && ctx.isIdle()) await drop(parts.windows, ctx);
   return "Off in this session: Pi compacts by itself. Notes and history stay; /token-budget on keeps windows again.";
 }
@@ -183,8 +194,10 @@ export function wireCommands(
         tryRedraw(ctx);
       }
     };
-    const show = (ctx: HostContext, text: string) => notify(ctx, text, "info");
-    host.registerCommand(name, defineCommand(name, { answer: guarded, show, ...(complete ? { complete } : {}) }));
+    host.registerCommand(
+      name,
+      defineCommand(name, { answer: guarded, show: showAnswer, ...(complete ? { complete } : {}) }),
+    );
   };
   command("context", {
     answer: (argument, ctx) => {

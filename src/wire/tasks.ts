@@ -8,6 +8,7 @@ import { endsWithRun, type Host, notify } from "../host/host.ts";
 import { kindAt } from "../storage/blobs.ts";
 import { taskLayout } from "../task/layout.ts";
 import { todosOfHistory } from "../todo/of-history.ts";
+import { showAnswer } from "../ui/answer.ts";
 import { taskCommand, tasksCommand } from "../ui/task-commands.ts";
 import type { CurrentSession, Wiring } from "./current.ts";
 import { launcherTask } from "./root-task.ts";
@@ -48,7 +49,7 @@ export function wireTasks(host: Host, session: CurrentSession, wiring: Wiring): 
   });
   const parts = {
     board: dispatcher,
-    show: (ctx: HostContext, text: string) => notify(ctx, text, "info"),
+    show: showAnswer,
     endsWithRun,
     labels: () => [...session.running.categories.keys()],
     openBoard: () => current,

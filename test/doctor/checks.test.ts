@@ -90,7 +90,7 @@ describe("the doctor", () => {
       mend: undefined,
     });
     expect(checkWindows({ enabled: false, aside: undefined }).text).toContain("/token-budget on");
-    const aside = { because: "the disk is full", wayBack: "Make room, then /token-budget on." };
+    const aside = { short: "disk full", because: "the disk is full", wayBack: "Make room, then /token-budget on." };
     expect(checkWindows({ enabled: false, aside })).toMatchObject({
       text: "off in this session: the disk is full",
       mend: "Make room, then /token-budget on.",

@@ -50,7 +50,7 @@ describe.skipIf(noTerminalReason() !== undefined || IS_SEEN_ELSEWHERE)("a model 
     await t.say("and now");
     await t.until("an answer", (screen) => screen.includes("As you say."));
     expect(last(t.requests().at(-1))).toContain("and now");
-    expect(count(joined(t.scrolled()), "opened without a note")).toBe(1);
+    expect(count(joined(t.scrolled()), "so w2 opened without a note")).toBe(1);
   });
 
   it("that only talks is reminded before it is asked for a checkpoint", async () => {

@@ -79,7 +79,7 @@ describe("/token-budget off", () => {
     await s.prompt("hello");
     await s.prompt("more");
     expect(controls(s, "fallback")).toHaveLength(1);
-    expect(s.ui.statuses.get(STATUS)).toBe("w1 · checkpoint…");
+    await expect.poll(() => s.ui.statuses.get(STATUS)).toBe("w1 · checkpoint due");
     expect(await said(s, "/token-budget off")).toContain("Pi compacts by itself");
     await s.prompt("now run it");
     expect(s.toolResults().at(-1)).toMatchObject({ isError: false, text: expect.stringContaining("ran") });

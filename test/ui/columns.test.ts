@@ -2,7 +2,7 @@
 import { visibleWidth } from "@mariozechner/pi-tui";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { columnsOf, fitted, wrapped } from "../../src/ui/columns.ts";
+import { columnsOf, fitted, laidOut, wrapped } from "../../src/ui/columns.ts";
 
 const ODD = [
   "e\u0301",
@@ -48,5 +48,39 @@ describe("lines", () => {
     expect(wrapped("  one two three\n\nfour", 10)).toEqual(["  one two", "three", "", "four"]);
     expect(wrapped("abcdefghij", 4)).toEqual(["abcd", "efgh", "ij"]);
     expect(wrapped("字", 1)).toEqual([]);
+  });
+});
+
+describe("an answer laid out", () => {
+  const line = fc.array(fc.stringMatching(/^[a-z/-]{1,60}$/), { maxLength: 12 }).map((words) => words.join(" "));
+  const text = fc.array(fc.tuple(fc.integer({ min: 0, max: 50 }), line)).map((lines) => {
+    return lines.map(([indent, words]) => `${" ".repeat(indent)}${words}`).join("\n");
+  });
+
+  it("fits, loses nothing, and what goes on stands further in than what it goes on from", () => {
+    fc.assert(
+      fc.property(text, fc.integer({ min: 20, max: 120 }), (whole, columns) => {
+        const shown = laidOut(whole, columns);
+        for (const one of shown.split("\n")) expect(columnsOf(one)).toBeLessThanOrEqual(Math.max(columns, 0));
+        expect(shown.replace(/\s/g, "")).toBe(whole.replace(/\s/g, ""));
+      }),
+    );
+  });
+
+  it("breaks a path behind a slash and below its words, and leaves what fits as it is", () => {
+    const path = "/home/somebody/work/sessions/--home-somebody-work--/pi-token-budget";
+    expect(laidOut(`Storage in ${path}\n  short`, 38)).toBe(
+      [
+        "Storage in",
+        "  /home/somebody/work/sessions/",
+        "  --home-somebody-work--/",
+        "  pi-token-budget",
+        "  short",
+      ].join("\n"),
+    );
+    expect(laidOut("w1 *  2026-03-01 09:00 UTC  12 items, 1 request  mend the test", 38)).toBe(
+      "w1 *  2026-03-01 09:00 UTC  12 items,\n  1 request  mend the test",
+    );
+    expect(laidOut("too narrow to lay anything out in it", 10)).toBe("too narrow to lay anything out in it");
   });
 });

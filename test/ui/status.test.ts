@@ -7,6 +7,10 @@ const facts: StatusFacts = {
   phase: "ready",
   contextWindow: 200_000,
   usedTokens: 118_000,
+  isIdle: false,
+  isWithoutNote: false,
+  aside: undefined,
+  isOpenElsewhere: false,
   children: 0,
   category: undefined,
 };
@@ -16,6 +20,7 @@ describe("the status line", () => {
     [{}, "w3 · 41 % left"],
     [{ phase: "reminded" }, "w3 · 41 % left"],
     [{ phase: "checkpoint_required" }, "w3 · checkpoint…"],
+    [{ phase: "checkpoint_required", isIdle: true }, "w3 · checkpoint due"],
     [{ phase: "rolling_over" }, "w3 · new window…"],
     [{ usedTokens: null }, "w3"],
     [{ contextWindow: undefined }, "w3"],
@@ -25,6 +30,11 @@ describe("the status line", () => {
     [{ category: "client-x", children: 1 }, "w3 · 41 % left · 1 agent · client-x"],
     [{ phase: "disabled", children: 2 }, undefined],
     [{ phase: "disabled", category: "client-x" }, "client-x"],
+    [{ phase: "disabled", aside: "model too small" }, "windows off: model too small"],
+    [{ isWithoutNote: true, usedTokens: null }, "w3 · opened without a note"],
+    [{ isWithoutNote: true, children: 1 }, "w3 · 41 % left · opened without a note · 1 agent"],
+    [{ isOpenElsewhere: true }, "w3 · 41 % left · open in another Pi too"],
+    [{ phase: "disabled", isOpenElsewhere: true }, "open in another Pi too"],
   ])("%j", (change, text) => expect(statusText({ ...facts, ...change })).toBe(text));
 
   it("says how far long work is", () => {

@@ -2,7 +2,11 @@
 import { expect, it } from "vitest";
 import { Aside, type AsideReason, asideText } from "../../src/window/aside.ts";
 
-const FULL: AsideReason = { because: "the disk is full", wayBack: "Make room, then /token-budget on." };
+const FULL: AsideReason = {
+  short: "disk full",
+  because: "the disk is full",
+  wayBack: "Make room, then /token-budget on.",
+};
 
 it("is told once with its first reason, and again only after it was lifted", () => {
   const told: string[] = [];
@@ -17,5 +21,9 @@ it("is told once with its first reason, and again only after it was lifted", () 
   aside.lift();
   expect(aside.reason).toBeUndefined();
   aside.stepAside(FULL);
+  expect(told).toHaveLength(2);
+  aside.lift();
+  aside.stay(FULL);
+  expect(aside.reason).toBe(FULL);
   expect(told).toHaveLength(2);
 });

@@ -1,0 +1,13 @@
+// The answer of a command: laid out for the terminal that shows it, as it is where there is none.
+import type { HostContext } from "../host/api.ts";
+import { notify } from "../host/host.ts";
+import { terminalColumns } from "../host/widget.ts";
+import { laidOut } from "./columns.ts";
+
+/** Hosts leave one column free on each side. */
+const MARGIN_COLUMNS = 2;
+
+export function showAnswer(ctx: HostContext, text: string): void {
+  const columns = terminalColumns(ctx);
+  notify(ctx, columns === undefined ? text : laidOut(text, columns - MARGIN_COLUMNS), "info");
+}
