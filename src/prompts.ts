@@ -159,15 +159,18 @@ export interface LeftOutWays {
   readonly raise: readonly string[];
   /** What else shows fewer rows. */
   readonly narrowing: string | undefined;
+  /** Only the first way is named. */
+  readonly isShort: boolean;
 }
 
 /** How to see what a list left out. */
-export function leftOutHint({ goOn, raise, narrowing }: LeftOutWays): string {
-  const ways = [
+export function leftOutHint({ goOn, raise, narrowing, isShort }: LeftOutWays): string {
+  const all = [
     ...(goOn ? [`repeat the call with ${goOn.field} ${JSON.stringify(goOn.value)} to go on`] : []),
     ...(raise.length > 0 ? [`raise ${raise.join(" or ")}`] : []),
     ...(goOn && narrowing ? [narrowing] : []),
   ];
+  const ways = isShort ? all.slice(0, 1) : all;
   if (ways.length === 0) return "";
   const text = ways.length === 1 ? ways.join("") : `${ways.slice(0, -1).join(", ")}, or ${ways.at(-1)}`;
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;

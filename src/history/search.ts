@@ -197,8 +197,8 @@ function addMatch(hood: Neighbourhood, match: Match): void {
 
 /**
  * The first matches of an item with the text around them: at most `REGIONS_MAX` regions, `previewChars` code points in
- * all. Neighbourhoods that touch are one region; a match that is longer than its share is shown from its start, with
- * its true end.
+ * all, and none of no code points. Neighbourhoods that touch are one region; a match that is longer than its share is
+ * shown from its start, with its true end.
  */
 export function regionsOf(
   points: CodePointText,
@@ -206,6 +206,7 @@ export function regionsOf(
   needle: Needle,
   previewChars: number,
 ): readonly SearchRegion[] {
+  if (previewChars === 0) return [];
   const fitting = Math.floor(previewChars / (needle.codePoints + CONTEXT_MIN_CODE_POINTS));
   let slots = Math.min(REGIONS_MAX, Math.max(1, fitting));
   let placed = place(points, scan, needle, Math.max(1, Math.floor(previewChars / slots)), slots);

@@ -70,8 +70,9 @@ function windowsOf(given: string | undefined): { readonly agentName?: string | u
 /** How items are gone on with, and what else makes their list shorter. */
 function itemsHint(params: FilterParams, limit: number, narrowing: string): (left: LeftOut<ListedItem>) => string {
   const { windowId } = windowFilter(params.window_id);
-  return ({ next, limitHelps }) =>
+  return ({ next, limitHelps, isShort }) =>
     leftOutHint({
+      isShort,
       goOn: next && { field: "window_id", value: goingOn(windowId, next.row.head.id) },
       raise: limitHelps && limit < TOOL_SPECS.history_list_items.params.limit.maximum ? ["limit"] : [],
       narrowing,
@@ -191,8 +192,9 @@ export function historyTools(deps: HistoryToolDeps): HistoryTools {
         rows: rows.slice(0, limit),
         beyond: rows[limit],
         render: windowRow,
-        hint: ({ next, limitHelps }) =>
+        hint: ({ next, limitHelps, isShort }) =>
           leftOutHint({
+            isShort,
             goOn: next && { field: "agent_name", value: goingOn(agentName, next.window.id) },
             raise: limitHelps && limit < TOOL_SPECS.history_list_windows.params.limit.maximum ? ["limit"] : [],
             narrowing: undefined,

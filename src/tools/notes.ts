@@ -88,6 +88,7 @@ function limitsInTheWay({ files, next }: NoteSearch, maxFiles: number, maxMatche
 function hintWith(leftOut: LeftOut, ways: LeftOutWays): string {
   const hint = leftOutHint(ways);
   if (leftOut.length === 0) return hint;
+  if (ways.isShort) return `${hint} ${leftOut.length} not readable as notes.`.trimStart();
   const named = leftOut.slice(0, LEFT_OUT_NAMED_MAX).map(({ path, reason }) => `${shownValue(path)} (${reason})`);
   const more = leftOut.length > named.length ? ` and ${leftOut.length - named.length} more` : "";
   return `${hint} Not readable as notes: ${named.join(", ")}${more}.`.trimStart();
@@ -123,6 +124,7 @@ function shownPart({ points, match }: FoundLine, codePoints: number): Part {
 /** Of a line that is cut also where the part stands in it, as notes_read_file counts when it reads that line alone. */
 function lineRow(line: FoundLine, codePoints: number): JsonRow {
   const { points, path, match } = line;
+  if (codePoints === 0) return { path, line: match.line, text: "" };
   const { from, to } = shownPart(line, codePoints);
   const text = `${from > 0 ? "…" : ""}${points.slice(from, to)}${to < points.length ? "…" : ""}`;
   const isCut = to - from < points.length;
@@ -195,8 +197,9 @@ export function notesTools(deps: NotesToolDeps): NotesTools {
         beyond: rows[limit],
         unreadable: leftOut.length,
         render: (row) => noteRow(agent, row),
-        hint: ({ next, limitHelps }) =>
+        hint: ({ next, limitHelps, isShort }) =>
           hintWith(leftOut, {
+            isShort,
             goOn: next && { field: "prefix", value: prefixFrom(given, next.path) },
             raise: limitHelps && limit < LIST_LIMIT.maximum ? ["max_results"] : [],
             narrowing: "use a longer prefix",
@@ -249,9 +252,10 @@ export function notesTools(deps: NotesToolDeps): NotesTools {
         unreadable: found.leftOut.length,
         render: lineRow,
         previewChars: NOTE_LINE_MAX_CODE_POINTS,
-        hint: ({ returned, limitHelps }) => {
+        hint: ({ returned, limitHelps, isShort }) => {
           const next = nextMatch(found, returned);
           return hintWith(found.leftOut, {
+            isShort,
             goOn: next && { field: "path_prefix", value: prefixFrom(given, matchPlace(next)) },
             raise: limitHelps ? limitsInTheWay(found, maxFiles, maxMatchesPerFile) : [],
             narrowing: "use a longer query or path_prefix",

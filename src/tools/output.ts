@@ -22,7 +22,7 @@ export interface ListOutput<R> {
   readonly rows: readonly R[];
   /** The first row that the limit left out. */
   readonly beyond?: R | undefined;
-  /** A row with previews of about this many code points in all. */
+  /** A row with previews of about this many code points in all; of none, as small as a row gets. */
   readonly render: (row: R, previewChars: number) => JsonRow;
   /** The requested preview; rows without previews leave it out. */
   readonly previewChars?: number;
@@ -44,6 +44,8 @@ export interface LeftOut<R> {
   readonly isFull: boolean;
   /** With a larger limit the output would hold more rows. */
   readonly limitHelps: boolean;
+  /** There is room for one way only. */
+  readonly isShort: boolean;
 }
 
 export interface ReadOutput {
@@ -117,13 +119,28 @@ function fit<R>(list: ListOutput<R>, count: number, room: number): Rendered {
   return best;
 }
 
-/** A first row for which there is too little room: its preview shrinks further, and whatever comes of that, it comes. */
-function firstRow<R>(list: ListOutput<R>, room: number): Rendered {
-  for (let preview = PREVIEW_MIN_CODE_POINTS >> 1; preview > 1; preview >>= 1) {
-    const tried = renderInto(list, 1, preview, room);
-    if (tried.lines.length > 0) return tried;
+/** A row that comes though there is little room, and whether its hint is short for that. */
+interface FirstRow extends Rendered {
+  readonly isShort: boolean;
+}
+
+/**
+ * The first row where none fits as rows should be: its preview shrinks, then the hint, at last the preview to nothing.
+ * However small the bound it comes, so that who follows the hints gets on. `rooms` is what the two hints leave.
+ */
+function firstRow<R>(list: ListOutput<R>, rooms: { readonly long: number; readonly short: number }): FirstRow {
+  const sizes: number[] = [];
+  for (let size = Math.min(list.previewChars ?? 0, PREVIEW_MIN_CODE_POINTS >> 1); size > 0; size >>= 1)
+    sizes.push(size);
+  const tries = [
+    ...sizes.map((preview) => ({ preview, isShort: false })),
+    ...[...sizes, 0].map((preview) => ({ preview, isShort: true })),
+  ];
+  for (const { preview, isShort } of tries) {
+    const tried = renderInto(list, 1, preview, isShort ? rooms.short : rooms.long);
+    if (tried.lines.length > 0) return { ...tried, isShort };
   }
-  return renderInto(list, 1, 1, Number.POSITIVE_INFINITY);
+  return { ...renderInto(list, 1, 0, Number.POSITIVE_INFINITY), isShort: true };
 }
 
 /** Whether one more row than the limit lets through would fit, with previews as small as they get. */
@@ -135,12 +152,13 @@ function limitHelps<R>(list: ListOutput<R>, room: number): boolean {
 }
 
 /** Of all hints that may be needed, the longest: the rows are sized before it is known which one comes. */
-function longestHint<R>(list: ListOutput<R>): string {
+function longestHint<R>(list: ListOutput<R>, isShort: boolean): string {
   let longest = "";
-  for (let returned = 0; returned <= list.rows.length; returned++) {
+  const most = isShort ? Math.min(1, list.rows.length) : list.rows.length;
+  for (let returned = 0; returned <= most; returned++) {
     const next = list.rows[returned] ?? list.beyond;
     const isFull = returned < list.rows.length;
-    const hint = list.hint({ returned, next, isFull, limitHelps: !isFull });
+    const hint = list.hint({ returned, next, isFull, limitHelps: !isFull, isShort });
     if (hint.length > longest.length) longest = hint;
   }
   return longest;
@@ -148,7 +166,7 @@ function longestHint<R>(list: ListOutput<R>): string {
 
 /**
  * JSON Lines: scope and counts, the rows, and what was left out. Within `bound`, but for a bound too small for the first
- * and last line and one row, which always come.
+ * line, one row without its preview, and a last line with one way on, which always come.
  */
 export function listOutput<R>(list: ListOutput<R>): ToolAnswer {
   const { total, limit, unreadable = 0 } = list;
@@ -158,15 +176,17 @@ export function listOutput<R>(list: ListOutput<R>): ToolAnswer {
   const last = (returned: number, hint: string) => ({ omitted: total - returned + unreadable, hint });
   const firstSize = countCodePoints(JSON.stringify(first(list.rows.length)));
   // `omitted` has at most as many digits as with no row shown.
-  const lastSize = () => countCodePoints(JSON.stringify(last(0, longestHint(list)))) + 1;
+  const lastSize = (isShort: boolean) => countCodePoints(JSON.stringify(last(0, longestHint(list, isShort)))) + 1;
   const whole = list.bound - firstSize;
   const count = list.rows.length;
   const complete = total <= count && unreadable === 0;
   const whenComplete = complete ? fit(list, count, whole) : undefined;
   const isComplete = whenComplete?.lines.length === count;
-  const room = isComplete ? whole : whole - lastSize();
-  let shown = isComplete ? whenComplete : fit(list, count, room);
-  if (shown.lines.length === 0 && count > 0) shown = firstRow(list, room);
+  const room = isComplete ? whole : whole - lastSize(false);
+  const fitting = isComplete ? whenComplete : fit(list, count, room);
+  const isFirst = fitting.lines.length === 0 && count > 0;
+  const alone = isFirst ? firstRow(list, { long: room, short: whole - lastSize(true) }) : undefined;
+  const shown = alone ?? fitting;
   const returned = shown.lines.length;
   const head = first(returned);
   const isFull = returned < count;
@@ -175,6 +195,7 @@ export function listOutput<R>(list: ListOutput<R>): ToolAnswer {
     next: list.rows[returned] ?? list.beyond,
     isFull,
     limitHelps: !isFull && limitHelps(list, room),
+    isShort: alone?.isShort ?? false,
   });
   const tail = total > returned || unreadable > 0 ? last(returned, list.hint(left())) : undefined;
   const lines = [JSON.stringify(head), ...shown.lines, ...(tail ? [JSON.stringify(tail)] : [])];

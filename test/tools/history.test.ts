@@ -253,23 +253,17 @@ describe("bounds", () => {
           for (const value of texts) log.user(value);
           const run = historyCaller(sourceOf(log), { maxToolOutputChars });
           const bound = Math.min(maxToolOutputChars, 6_000);
-          // One row always comes, so that who follows the hints gets on.
-          const rowsOf = ({ lines }: { lines(): readonly object[] }) =>
-            lines().filter((line) => "item_id" in line).length;
-          const expectBounded = (output: { readonly text: string; lines(): readonly object[] }) => {
-            if (rowsOf(output) > 1) expect(countCodePoints(output.text)).toBeLessThanOrEqual(bound);
-            else expect(countCodePoints(output.text)).toBeLessThanOrEqual(Math.max(bound, 600));
-          };
           const listed = await run("history_list_items", { limit: 200, max_chars_per_item: 3_000 });
-          expectBounded(listed);
-          expect(listed.lines().length).toBeGreaterThan(0);
+          expect(countCodePoints(listed.text)).toBeLessThanOrEqual(bound);
+          // One row always comes, so that who follows the hints gets on.
+          expect(listed.lines()[0]?.returned).toBeGreaterThan(0);
 
           const query = Array.from(texts[at % texts.length] ?? "")
             .slice(0, 5)
             .join("");
           fc.pre(query !== "");
           const found = await run("history_search_contents", { query, limit: 200 });
-          expectBounded(found);
+          expect(countCodePoints(found.text)).toBeLessThanOrEqual(bound);
           for (const row of found.lines().filter((line) => "regions" in line)) {
             const place = { item_id: row.item_id, window_id: row.window_id };
             for (const region of row.regions as {
@@ -293,6 +287,32 @@ describe("bounds", () => {
       ),
       { numRuns: 60 },
     );
+  });
+
+  test("where there is little room a single row shrinks, then its hint, at last to where it is", async () => {
+    const log = new TestLog();
+    for (let at = 0; at < 3; at++) log.user(`needle ${"x".repeat(500)}`);
+    const search = async (maxToolOutputChars: number) => {
+      const run = historyCaller(sourceOf(log), { maxToolOutputChars });
+      const answer = await run("history_search_contents", { query: "needle" });
+      const [, row, left] = answer.lines();
+      return { size: countCodePoints(answer.text), row, hint: left?.hint };
+    };
+    const goOn = 'epeat the call with window_id "from 00000002" to go on';
+    const wide = await search(430);
+    expect(wide.row?.regions).toMatchObject([{ text: expect.stringMatching(/^needle x{10,}$/) }]);
+    expect(wide.hint).toContain(`R${goOn}, or use a longer query`);
+    const narrow = await search(330);
+    expect(narrow.row?.regions).toMatchObject([{ text: expect.stringMatching(/^n/), matches: [{ start: 0, end: 6 }] }]);
+    expect(narrow.hint).toBe(`R${goOn}.`);
+    const least = await search(260);
+    expect(least.row).toEqual({ item_id: "00000001", window_id: "w1", role: "user", chars: 507, regions: [] });
+    expect(least.hint).toBe(`R${goOn}.`);
+    expect(wide.size).toBeLessThanOrEqual(430);
+    expect(narrow.size).toBeLessThanOrEqual(330);
+    expect(least.size).toBeLessThanOrEqual(260);
+    // Nothing is smaller than that.
+    expect((await search(1)).size).toBe(least.size);
   });
 
   test("with the smallest settings every tool still answers with its first line and a row, or its header and a character", async () => {

@@ -54,7 +54,7 @@ describe("list output", () => {
       "a bound that has room for nothing: one row comes, as small as it gets",
       ["one", "two"],
       { bound: 1, previewChars: 10 },
-      '{"agent":"/root","total":2,"returned":1,"limit":50}\n{"id":"r1","preview":"o"}\n{"omitted":1,"hint":"Narrow it."}',
+      '{"agent":"/root","total":2,"returned":1,"limit":50}\n{"id":"r1","preview":""}\n{"omitted":1,"hint":"Narrow it."}',
     ],
     [
       "a lone surrogate, escaped",
