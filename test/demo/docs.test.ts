@@ -50,7 +50,7 @@ describe("the documents made from the code", () => {
       for (const name of Object.keys(Settings.properties)) expect(committed(path)).toContain(`\`${name}\``);
   });
 
-  it("name every export and every error code on the page of the launcher API", () => {
+  it("name every export, every error code and every tool on the page of the launcher API", () => {
     const page = committed("docs/launcher-api.md");
     const exported = [...committed("api.ts").matchAll(/export (?:type )?\{([^}]*)\}/g)]
       .flatMap(([, names = ""]) => names.split(","))
@@ -59,6 +59,10 @@ describe("the documents made from the code", () => {
     const codes = [...committed("src/errors.ts").matchAll(/^ {2}\| "(\w+)"/gm)].map(([, code = ""]) => code);
     expect(codes).toContain("name_collision");
     for (const name of [...exported, ...codes]) expect(page).toContain(`\`${name}`);
+    const [, allowed = ""] = /^pi --tools (\S+) …$/m.exec(page) ?? [];
+    const listed = allowed.split(",");
+    expect(listed.slice(0, 2)).toEqual(["read", "bash"]);
+    expect(listed.slice(2).sort()).toEqual([...TOOL_NAMES].sort());
   });
 
   it("name every environment variable that the code reads", () => {
