@@ -46,6 +46,9 @@ export interface NotesTarget {
   readonly readable: boolean;
 }
 
+/** Whose first requests are learnt. */
+export type Met = "running children" | "listed agents";
+
 /** Another agent as it stands in lists. */
 export interface ListedAgent {
   readonly address: string;
@@ -67,6 +70,10 @@ export class AgentAccess {
   readonly #journals = new OpenJournals();
   /** First lines of what agents were asked first, which never change; null for one that ended without a request. */
   readonly #taskLines = new Map<string, string | null>();
+  /** The newest walk over other agents; each begins when the one before it has ended. */
+  #meeting: Promise<void> = Promise.resolve();
+  /** Walks that have not begun: who asks for the same shares it. */
+  readonly #waiting = new Map<Met, Promise<void>>();
 
   constructor(parts: AgentAccessParts) {
     this.#parts = parts;
@@ -163,19 +170,45 @@ export class AgentAccess {
     }
   }
 
-  /** Learns what the children that run were asked, or the newest agents that lists show; it never throws. */
-  async meet(which: "running children" | "listed agents"): Promise<void> {
+  /**
+   * Learns what the children that run were asked, or the newest agents that lists show; it never throws. One walk at a
+   * time: few journals are kept open, and two walks would take each other's away.
+   */
+  meet(which: Met): Promise<void> {
+    const waiting = this.#waiting.get(which);
+    if (waiting) return waiting;
+    const meeting = this.#meeting.then(() => {
+      this.#waiting.delete(which);
+      return this.#meetEach(which);
+    });
+    this.#waiting.set(which, meeting);
+    this.#meeting = meeting;
+    return meeting;
+  }
+
+  async #meetEach(which: Met): Promise<void> {
+    for (const agent of this.#toMeet(which)) {
+      try {
+        const line = taskLine(await this.#journals.read(agent));
+        if (line !== undefined || !agent.running) this.#taskLines.set(agent.address, line ?? null);
+      } catch {
+        // One whose journal cannot be read stands in lists by its address alone.
+      }
+    }
+  }
+
+  /** Those of whom more may be learnt; none when nobody can know who there is. */
+  #toMeet(which: Met): readonly TaskAgent[] {
     try {
       const own = this.#parts.category();
-      for (const child of which === "running children" ? this.#running() : this.#newest()) {
-        const known = this.#taskLines.get(child.address);
-        const isMet = known !== undefined && (known !== null || !child.running);
-        if (isMet || !this.#mayRead(own, child)) continue;
-        const line = taskLine(await this.#journals.read(child));
-        if (line !== undefined || !child.running) this.#taskLines.set(child.address, line ?? null);
-      }
+      const agents = which === "running children" ? this.#running() : this.#newest();
+      return agents.filter((agent) => {
+        const known = this.#taskLines.get(agent.address);
+        const isMet = known !== undefined && (known !== null || !agent.running);
+        return !isMet && this.#mayRead(own, agent);
+      });
     } catch {
-      // A child whose journal cannot be read stands in a bootstrap by its address alone.
+      return [];
     }
   }
 
