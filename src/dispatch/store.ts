@@ -1,9 +1,11 @@
 // Task records on disk: one versioned JSON file per task, changed under its lock and replaced atomically; the bytes of its
 // files beside it under random names. Bytes are always there before a row names them, and go after no row does.
+import { randomUUID } from "node:crypto";
 import { dirname, join } from "node:path";
 import { messageOf, shownValue, TokenBudgetError } from "../errors.ts";
 import { AtomicFiles, sweepLeftOvers } from "../storage/atomic-file.ts";
 import { copyPlainFile, kindAt, makePrivateDirectory, modifiedMsAt, namesAt, removeTree } from "../storage/blobs.ts";
+import { diskNowMs } from "../storage/clocks.ts";
 import { type DiskCalls, NODE_DISK, storageFailure } from "../storage/disk.ts";
 import { type HeldLock, LockDirectory } from "../storage/lock.ts";
 import { isRunning, type ProcessName } from "../storage/processes.ts";
@@ -29,7 +31,7 @@ const RECORD_FILE = /^([a-z0-9]{8,64})\.json$/;
 const REFUSALS_NAME = "refusals";
 /** Refusals that are kept: they tell that a quota bites, not more. */
 const REFUSALS_MAX = 500;
-/** Bytes without a record are of a dispatch that died; a living one is never so slow. */
+/** Bytes without a record are of a dispatch that died; a living one is never so slow. By the disk's own clock. */
 const ORPHAN_AGE_MS = 60 * 60 * 1_000;
 
 /** What a run leaves behind. */
@@ -319,6 +321,8 @@ export class RecordStore {
   }
 
   #dropOld(path: string): void {
-    if (this.#now().getTime() - modifiedMsAt(path, this.#disk) > ORPHAN_AGE_MS) removeTree(path);
+    const nowMs = diskNowMs(this.#disk, join(this.directory, `.clock-${randomUUID()}`));
+    // Of a time that is yet to come it is not of a dispatch that goes on either.
+    if (Math.abs(nowMs - modifiedMsAt(path, this.#disk)) > ORPHAN_AGE_MS) removeTree(path);
   }
 }

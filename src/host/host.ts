@@ -100,14 +100,14 @@ export class Host {
       for (const resolve of this.#behind.splice(0)) resolve();
       const last = event.messages.at(-1);
       const isFinished = last?.stopReason === "stop" || last?.stopReason === "length";
-      if (!isFinished) this.#stoppedAt = Date.now();
+      if (!isFinished) this.#stoppedAt = performance.now();
       return undefined;
     });
   }
 
   /** 0.73.1 shows no end of a run that a manual compaction aborts; newer hosts show it just before. */
   #isInRun(): boolean {
-    return this.#running || Date.now() - this.#stoppedAt < INTERRUPTED_BY_COMPACTION_MS;
+    return this.#running || performance.now() - this.#stoppedAt < INTERRUPTED_BY_COMPACTION_MS;
   }
 
   /** Registers a handler; when it throws, `otherwise` is answered. */
@@ -439,6 +439,6 @@ export function projectSettingsCount(ctx: HostContext): boolean {
 /** 0.73.1 writes the newest message a moment after it shows it: waits for it, but not for long. */
 export async function waitForEntry(ctx: HostContext, isMissing: () => boolean): Promise<void> {
   if (ctx.mode !== undefined) return;
-  const until = Date.now() + LATE_ENTRY_WAIT_MS;
-  while (isMissing() && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 1));
+  const until = performance.now() + LATE_ENTRY_WAIT_MS;
+  while (isMissing() && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 1));
 }

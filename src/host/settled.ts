@@ -92,14 +92,14 @@ export function onSettled(
     if (native) return;
     cancel();
     const turn = state.turn;
-    const notBefore = Date.now() + quietMs;
+    const notBefore = performance.now() + quietMs;
     let quietTicks = 0;
     const tick = () => {
       if (turn !== state.turn) return;
       const quiet = isQuiet(ctx);
       if (quiet === undefined) return;
       quietTicks = quiet ? quietTicks + 1 : 0;
-      if (quietTicks >= QUIET_TICKS && Date.now() >= notBefore) void reached(settled, ctx);
+      if (quietTicks >= QUIET_TICKS && performance.now() >= notBefore) void reached(settled, ctx);
       else state.timer = setTimeout(tick, tickMs);
     };
     state.timer = setTimeout(tick, 0);

@@ -1,8 +1,10 @@
 // One writer of an append-only log at a time. The lock is a second name (a hard link) of the log itself: that costs a
 // tenth of a lock directory, needs no timer, and every write of its holder keeps it fresh. It must never be held across
 // an `await`: the work under it is one synchronous stretch.
+import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf, TokenBudgetError } from "../errors.ts";
+import { diskNowMs, type LockStats, LockWatch, steadyMs } from "./clocks.ts";
 import { codeOf, DIRECTORY_MODE, type DiskCalls, ensurePrivateDirectory, FILE_MODE, NODE_DISK } from "./disk.ts";
 import { LOCK_WAIT_MS, STALE_LOCK_MS } from "./lock.ts";
 
@@ -48,6 +50,15 @@ export function heldUp({ shown }: { readonly shown: string }): TokenBudgetError 
   );
 }
 
+/**
+ * How long ago it was made, by the clock that says more: one of them stops while a machine sleeps, and the other one may be
+ * set back.
+ */
+function stopwatch(): () => number {
+  const [steady, wall] = [steadyMs(), Date.now()];
+  return () => Math.max(steadyMs() - steady, Date.now() - wall);
+}
+
 function insist(call: () => void): void {
   for (let tries = 1; ; tries++) {
     try {
@@ -79,23 +90,24 @@ export class LogLock {
 
   /** Runs `work` under the lock, in one go; the log exists then, if only as an empty file. */
   async run<T>(work: (held: HeldLogLock) => T): Promise<T> {
-    const deadlineMs = Date.now() + this.#waitMs;
+    const deadlineMs = steadyMs() + this.#waitMs;
+    const watch = new LockWatch(this.#staleMs);
     for (let attempt = 0; ; attempt++) {
-      const acquiredMs = Date.now();
-      if (this.#tryAcquire()) return this.#runHeld(work, acquiredMs);
-      if (Date.now() >= deadlineMs) throw this.#unavailable(`another process held it for ${this.#waitMs / 1000} s`);
+      const elapsedMs = stopwatch();
+      if (this.#tryAcquire(watch)) return this.#runHeld(work, elapsedMs);
+      if (steadyMs() >= deadlineMs) throw this.#unavailable(`another process held it for ${this.#waitMs / 1000} s`);
       await sleep(1 + Math.random() * Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * DELAY_GROWTH ** attempt));
     }
   }
 
   /** As `run`, but gives up at once when somebody holds the lock: undefined then. */
   tryRun<T>(work: (held: HeldLogLock) => T): T | undefined {
-    const acquiredMs = Date.now();
-    return this.#tryAcquire() ? this.#runHeld(work, acquiredMs) : undefined;
+    const elapsedMs = stopwatch();
+    return this.#tryAcquire() ? this.#runHeld(work, elapsedMs) : undefined;
   }
 
-  #runHeld<T>(work: (held: HeldLogLock) => T, acquiredMs: number): T {
-    const isOwned = () => Date.now() - acquiredMs < this.#staleMs * TRUST_SHARE;
+  #runHeld<T>(work: (held: HeldLogLock) => T, elapsedMs: () => number): T {
+    const isOwned = () => elapsedMs() < this.#staleMs * TRUST_SHARE;
     const assertOwned = () => {
       if (!isOwned()) throw heldUp({ shown: this.#shown });
     };
@@ -115,10 +127,10 @@ export class LogLock {
     }
   }
 
-  #tryAcquire(): boolean {
+  #tryAcquire(watch?: LockWatch): boolean {
     try {
       if (this.#link()) return true;
-      return this.#reclaimStale() && this.#link();
+      return this.#reclaimStale(watch) && this.#link();
     } catch (error) {
       throw this.#unavailable(messageOf(error), error);
     }
@@ -159,26 +171,37 @@ export class LogLock {
     return true;
   }
 
-  /** Milliseconds since anybody wrote under the lock or took it; undefined when there is none. */
-  #ageMs(path: string): number | undefined {
-    const stats = this.#disk.lstatSync(path, { throwIfNoEntry: false });
-    return stats && Date.now() - stats.ctimeMs;
+  #statsOf(path: string): LockStats | undefined {
+    return this.#disk.lstatSync(path, { throwIfNoEntry: false });
   }
 
-  /** Removes a dead holder's lock; one process at a time does that, and looks again under its guard. */
-  #reclaimStale(): boolean {
-    if ((this.#ageMs(this.path) ?? 0) <= this.#staleMs) return false;
+  /**
+   * Removes a dead holder's lock; one process at a time does that, and looks again under its guard, whose time is the
+   * disk's own. Whatever clocks say, a lock that stays the same for the stale time before `watch` is a dead one's.
+   */
+  #reclaimStale(watch: LockWatch | undefined): boolean {
+    const seen = this.#statsOf(this.path);
+    if (seen === undefined) return true;
+    const hasStayed = watch?.hasStayed(seen) ?? false;
+    if (!hasStayed && Date.now() - seen.ctimeMs <= this.#staleMs) return false;
     const guard = `${this.path}.reclaim`;
     try {
       this.#disk.mkdirSync(guard, { mode: DIRECTORY_MODE });
     } catch (error) {
       if (codeOf(error) !== "EEXIST") throw error;
-      if ((this.#ageMs(guard) ?? 0) > this.#staleMs) insist(() => this.#disk.rmdirSync(guard));
+      const left = this.#statsOf(guard);
+      // A guard is there for a moment; one of another time than now is a dead process's.
+      const nowMs = diskNowMs(this.#disk, `${this.path}.${randomUUID()}.reclaim`);
+      if (left && Math.abs(nowMs - left.ctimeMs) > this.#staleMs) insist(() => this.#disk.rmdirSync(guard));
       return false;
     }
     try {
-      if ((this.#ageMs(this.path) ?? 0) > this.#staleMs) insist(() => this.#disk.unlinkSync(this.path));
-      return true;
+      const stats = this.#statsOf(this.path);
+      if (stats === undefined) return true;
+      const ageMs = (this.#statsOf(guard)?.ctimeMs ?? 0) - stats.ctimeMs;
+      const isStale = ageMs > this.#staleMs || (hasStayed && watch?.isSeen(stats) === true);
+      if (isStale) insist(() => this.#disk.unlinkSync(this.path));
+      return isStale;
     } finally {
       insist(() => this.#disk.rmdirSync(guard));
     }

@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { codeOf, type DiskCalls, ensurePrivateDirectory, FILE_MODE, NODE_DISK, storageFailure } from "./disk.ts";
-import { isLockName, reclaimStaleLock } from "./lock-calls.ts";
+import { isLockName, lockDirectoryNowMs, reclaimStaleLock } from "./lock-calls.ts";
 
 type WriteAtomic = typeof import("write-file-atomic");
 
@@ -81,17 +81,27 @@ export interface SweepPlaces {
   readonly staleMs: number;
 }
 
-/** Removes what killed processes left behind: temporaries older than the stale time under no live lock, stale locks. */
+/**
+ * Removes what killed processes left behind: temporaries older than the stale time, or of a time that is yet to come, under
+ * no live lock; stale locks. Nothing is old that is young by the disk's clock.
+ */
 export function sweepLeftOvers(places: SweepPlaces, disk: DiskCalls = NODE_DISK): Sweep {
   const { temporaryDirectory, lockDirectory, staleMs } = places;
   const failed: string[] = [];
   let removed = 0;
+  const modifiedMs = (path: string) => disk.lstatSync(path, { throwIfNoEntry: false })?.mtimeMs;
   const ageMs = (path: string): number | undefined => {
+    const modified = modifiedMs(path);
+    return modified === undefined ? undefined : Date.now() - modified;
+  };
+  /** Asked only of what does not look young: it costs three calls. */
+  const isYoungOnDisk = (path: string): boolean => {
     try {
-      return Date.now() - disk.lstatSync(path).mtimeMs;
-    } catch (error) {
-      if (codeOf(error) === "ENOENT") return undefined;
-      throw error;
+      const nowMs = lockDirectoryNowMs(disk, join(lockDirectory, "clock"));
+      return Math.abs(nowMs - (modifiedMs(path) ?? nowMs)) <= staleMs;
+    } catch {
+      // Then this process's clock is all there is.
+      return false;
     }
   };
   const eachIn = (directory: string, remove: (name: string, path: string) => boolean) => {
@@ -108,13 +118,14 @@ export function sweepLeftOvers(places: SweepPlaces, disk: DiskCalls = NODE_DISK)
   eachIn(temporaryDirectory, (name, path) => {
     const [lockName = name] = name.split(".");
     const lockAgeMs = ageMs(join(lockDirectory, lockName));
-    if ((ageMs(path) ?? 0) <= staleMs || (lockAgeMs !== undefined && lockAgeMs <= staleMs)) return false;
+    const isYoung = Math.abs(ageMs(path) ?? 0) <= staleMs;
+    if (isYoung || (lockAgeMs !== undefined && lockAgeMs <= staleMs) || isYoungOnDisk(path)) return false;
     disk.unlinkSync(path);
     return true;
   });
   eachIn(lockDirectory, (name, path) => {
-    if ((ageMs(path) ?? 0) <= staleMs) return false;
-    if (isLockName(name)) return reclaimStaleLock(disk, path, staleMs);
+    if (isLockName(name)) return (ageMs(path) ?? 0) > staleMs && reclaimStaleLock(disk, path, staleMs);
+    if (Math.abs(ageMs(path) ?? 0) <= staleMs) return false;
     disk.rmdirSync(path);
     return true;
   });

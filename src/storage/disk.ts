@@ -23,6 +23,7 @@ export type DiskCalls = Pick<
   | "readFileSync"
   | "readSync"
   | "readdirSync"
+  | "readlinkSync"
   | "renameSync"
   | "rmSync"
   | "rmdirSync"

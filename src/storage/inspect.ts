@@ -61,7 +61,8 @@ export function staleLocks(folders: readonly string[], files: readonly string[])
   return [...folders.flatMap(inFolder), ...files].filter((path) => {
     try {
       const stats = statsOf(path);
-      return stats !== undefined && Date.now() - stats.mtimeMs > STALE_LOCK_MS;
+      // One that is yet to come is as little kept fresh as an old one.
+      return stats !== undefined && Math.abs(Date.now() - stats.mtimeMs) > STALE_LOCK_MS;
     } catch {
       return false;
     }

@@ -2,7 +2,9 @@
 // found stale without looking again, so two waiters can both "reclaim" it and the second takes the fresh lock of the
 // first; and it removes a lock on release or exit even when that lock was taken over meanwhile. Here a directory is
 // only ever removed by its owner, or while it is provably stale.
+import { randomUUID } from "node:crypto";
 import type { Stats } from "node:fs";
+import { diskNowMs, type LockWatch } from "./clocks.ts";
 import { codeOf, DIRECTORY_MODE, type DiskCalls } from "./disk.ts";
 
 /** A lock's directory as this process made it. */
@@ -47,33 +49,39 @@ function removeDirectory(disk: DiskCalls, path: string, condition: () => boolean
   }
 }
 
-/** Whether nobody has kept the directory fresh; undefined when there is none. */
-function isStale(disk: DiskCalls, path: string, staleMs: number): boolean | undefined {
-  try {
-    return disk.lstatSync(path).mtimeMs < Date.now() - staleMs;
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined;
-    throw error;
-  }
+/** The disk's time where locks lie; a probe that a killed process leaves there is swept as any guard is. */
+export function lockDirectoryNowMs(disk: DiskCalls, lock: string): number {
+  return diskNowMs(disk, `${lock}.${randomUUID()}${RECLAIM_SUFFIX}`);
+}
+
+function statsOf(disk: DiskCalls, path: string): Stats | undefined {
+  return disk.lstatSync(path, { throwIfNoEntry: false });
 }
 
 /**
- * Removes a lock that nobody keeps fresh. One process at a time may do that to a lock, under a guard directory, and it
- * looks again under the guard. False when the lock is in use, or another process is just reclaiming it.
+ * Removes a lock that nobody keeps fresh: one that is old by the clock of this process and by that of the disk, or that
+ * `watch` has seen unchanged for the stale time, whatever clocks say. One process at a time may do that to a lock, under
+ * a guard directory, and it looks again under the guard. False when the lock is in use, or another process is just
+ * reclaiming it.
  */
-export function reclaimStaleLock(disk: DiskCalls, path: string, staleMs: number): boolean {
+export function reclaimStaleLock(disk: DiskCalls, path: string, staleMs: number, watch?: LockWatch): boolean {
   const guard = path + RECLAIM_SUFFIX;
   try {
     disk.mkdirSync(guard, { mode: DIRECTORY_MODE });
   } catch (error) {
     if (codeOf(error) !== "EEXIST") throw error;
-    if (isStale(disk, guard, staleMs)) removeDirectory(disk, guard);
+    const left = statsOf(disk, guard);
+    // A guard is there for a moment; one of another time than now is a dead process's.
+    if (left && Math.abs(lockDirectoryNowMs(disk, path) - left.mtimeMs) > staleMs) removeDirectory(disk, guard);
     return false;
   }
   try {
-    const stale = isStale(disk, path, staleMs);
-    if (stale) removeDirectory(disk, path);
-    return stale !== false;
+    const stats = statsOf(disk, path);
+    if (stats === undefined) return true;
+    const nowMs = Math.min(Date.now(), disk.lstatSync(guard).mtimeMs);
+    const isStale = nowMs - stats.mtimeMs > staleMs || (watch?.isSeen(stats) && watch.hasStayed(stats)) === true;
+    if (isStale) removeDirectory(disk, path);
+    return isStale;
   } finally {
     removeDirectory(disk, guard);
   }
@@ -91,9 +99,11 @@ export class LockCalls {
   }
 
   /** Whether someone holds the lock and keeps it fresh. One cheap look: a waiter asks often and mostly hears yes. */
-  looksHeld(path: string): boolean {
-    const stats = this.#disk.lstatSync(path, { throwIfNoEntry: false });
-    return stats !== undefined && stats.mtimeMs >= Date.now() - this.#staleMs;
+  looksHeld(path: string, watch: LockWatch): boolean {
+    const stats = statsOf(this.#disk, path);
+    if (stats === undefined) return false;
+    if (watch.hasStayed(stats)) return !reclaimStaleLock(this.#disk, path, this.#staleMs, watch);
+    return Date.now() - stats.mtimeMs <= this.#staleMs;
   }
 
   mkdir(path: string, done: Callback): void {

@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf, TokenBudgetError } from "../errors.ts";
+import { LockWatch, steadyMs } from "./clocks.ts";
 import { codeOf, type DiskCalls, ensurePrivateDirectory, NODE_DISK } from "./disk.ts";
 import { LockCalls } from "./lock-calls.ts";
 
@@ -67,7 +68,7 @@ export class LockDirectory {
   readonly #disk: DiskCalls;
   readonly #calls: LockCalls;
   readonly #tails = new Map<string, Promise<void>>();
-  /** Until when (milliseconds since 1970) a lock is left to others, by its name. */
+  /** Until when, by the steady clock, a lock is left to others, by its name. */
   readonly #leftUntilMs = new Map<string, number>();
   #library: Promise<LockLibrary> | undefined;
 
@@ -81,7 +82,7 @@ export class LockDirectory {
 
   /** Runs `work` while holding the lock; whatever it throws comes through, and the lock is given back. */
   async withLock<T>(request: LockRequest, work: (held: HeldLock) => T | Promise<T>): Promise<T> {
-    const deadlineMs = Date.now() + this.#waitMs;
+    const deadlineMs = steadyMs() + this.#waitMs;
     return this.#inTurn(request.name, async () => {
       const { held, release } = await this.#acquire(request, deadlineMs);
       try {
@@ -109,26 +110,27 @@ export class LockDirectory {
   async #acquire(request: LockRequest, deadlineMs: number): Promise<Acquired> {
     const path = join(this.directory, request.name);
     await this.#leaveToOthers(request.name);
-    const impatientAtMs = Date.now() + PATIENCE_MS;
+    const impatientAtMs = steadyMs() + PATIENCE_MS;
+    const watch = new LockWatch(this.staleMs);
     for (let attempt = 0; ; attempt++) {
       let cause: unknown;
       try {
-        if (!this.#calls.looksHeld(path)) return await this.#tryOnce(request, path);
+        if (!this.#calls.looksHeld(path, watch)) return await this.#tryOnce(request, path);
       } catch (error) {
         const code = codeOf(error);
         if (code !== "ELOCKED" && !PASSING_CODES.has(code)) throw this.#unavailable(request, messageOf(error), error);
         cause = error;
       }
-      if (Date.now() >= deadlineMs) {
+      if (steadyMs() >= deadlineMs) {
         throw this.#unavailable(request, `another process held it for ${this.#waitMs / 1000} s`, cause);
       }
-      if (Date.now() >= impatientAtMs) this.#calls.askForTurn(path);
+      if (steadyMs() >= impatientAtMs) this.#calls.askForTurn(path);
       await sleep(delayMs(attempt));
     }
   }
 
   async #leaveToOthers(name: string): Promise<void> {
-    const restMs = (this.#leftUntilMs.get(name) ?? 0) - Date.now();
+    const restMs = (this.#leftUntilMs.get(name) ?? 0) - steadyMs();
     this.#leftUntilMs.delete(name);
     if (restMs > 0) await sleep(restMs);
   }
@@ -164,7 +166,7 @@ export class LockDirectory {
       } catch {
         // The work is done and its outcome known; a lock that could not be removed is reclaimed when it is stale.
       }
-      if (this.#calls.takeRequest(path)) this.#leftUntilMs.set(request.name, Date.now() + TURN_MS);
+      if (this.#calls.takeRequest(path)) this.#leftUntilMs.set(request.name, steadyMs() + TURN_MS);
       // A compromised lock is forgotten by the library: then nobody else gives it back.
       if (compromised) this.#giveBack(path);
     };

@@ -1,11 +1,17 @@
 // Which processes run. A process is named by its id and, where the system says, by when it started: ids are used again.
+// That one cannot be seen means that it is gone only in the place where its id was given.
+import { hostname } from "node:os";
 import { type DiskCalls, NODE_DISK } from "./disk.ts";
+import type { ProcessPlace } from "./process-place.ts";
 
 export interface ProcessName {
   readonly pid: number;
   /** Which boot of the machine and which moment of it; null where the system does not say. */
   readonly start: string | null;
 }
+
+/** `unknown`: it may run where it cannot be seen from here. */
+export type Fate = "running" | "gone" | "unknown";
 
 /** In `/proc/<pid>/stat`, behind the command's closing bracket, counted from 0. */
 const START_FIELD = 19;
@@ -23,16 +29,20 @@ function text(disk: DiskCalls, file: string): string | undefined {
   }
 }
 
+function bootId(disk: DiskCalls): string | undefined {
+  return text(disk, "/proc/sys/kernel/random/boot_id")?.trim();
+}
+
 function startOf(pid: number, disk: DiskCalls): string | null {
   if (process.platform !== "linux") return null;
   const stat = text(disk, `/proc/${pid}/stat`);
-  const boot = text(disk, "/proc/sys/kernel/random/boot_id");
+  const boot = bootId(disk);
   // The command may hold brackets and spaces itself.
   const ticks = stat
     ?.slice(stat.lastIndexOf(")") + 2)
     .split(" ")
     .at(START_FIELD);
-  return ticks === undefined || boot === undefined ? null : `${boot.trim()}:${ticks}`;
+  return ticks === undefined || boot === undefined ? null : `${boot}:${ticks}`;
 }
 
 export function thisProcess(disk: DiskCalls = NODE_DISK): ProcessName {
@@ -49,4 +59,27 @@ export function isRunning(name: ProcessName, disk: DiskCalls = NODE_DISK): boole
   }
   const start = startOf(name.pid, disk);
   return start === null || name.start === null || start === name.start;
+}
+
+/** Where this process runs; undefined where the system does not say. */
+export function thisPlace(disk: DiskCalls = NODE_DISK): ProcessPlace | undefined {
+  if (process.platform !== "linux") return undefined;
+  const boot = bootId(disk);
+  if (!boot) return undefined;
+  try {
+    const pids = disk.readlinkSync("/proc/self/ns/pid");
+    return { host: hostname(), machine: text(disk, "/etc/machine-id")?.trim() || null, boot, pids };
+  } catch {
+    return undefined;
+  }
+}
+
+/** What has become of a process that ran in a place. */
+export function fateOf(name: ProcessName, place: ProcessPlace | undefined, disk: DiskCalls = NODE_DISK): Fate {
+  if (isRunning(name, disk)) return "running";
+  const here = place && thisPlace(disk);
+  if (!place || here?.host !== place.host) return "unknown";
+  if (here.boot === place.boot) return here.pids === place.pids ? "gone" : "unknown";
+  // The machine has been started anew since, unless another one only has its name.
+  return place.machine !== null && here.machine === place.machine ? "gone" : "unknown";
 }

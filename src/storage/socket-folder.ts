@@ -46,7 +46,7 @@ function socketFolder(folder: string): SocketFolder {
   };
 }
 
-/** A folder is there for a moment before its socket listens. */
+/** A folder is there for a moment before its socket listens; one of another time than now is not new. */
 const YOUNG_MS = 10_000;
 /** As `mkdtemp` makes them. */
 const FOLDER_NAME = new RegExp(`^${PREFIX}[A-Za-z0-9]{${RANDOM_CHARS.length}}$`);
@@ -59,7 +59,7 @@ function isLeft(folder: string): boolean {
     const stats = lstatSync(folder);
     const { uid, mtimeMs } = stats;
     const isOwn = process.getuid === undefined || uid === process.getuid();
-    if (!isOwn || !stats.isDirectory() || Date.now() - mtimeMs <= YOUNG_MS) return false;
+    if (!isOwn || !stats.isDirectory() || Math.abs(Date.now() - mtimeMs) <= YOUNG_MS) return false;
     return readdirSync(folder).every((name) => name === SOCKET_NAME && lstatSync(join(folder, name)).isSocket());
   } catch {
     return false;

@@ -3,21 +3,24 @@
 import { randomUUID } from "node:crypto";
 import { dirname, join } from "node:path";
 import { shownValue, TokenBudgetError } from "../errors.ts";
+import { diskNowMs } from "../storage/clocks.ts";
 import { type DiskCalls, NODE_DISK } from "../storage/disk.ts";
 import { removeTree, walkPlainFiles } from "../storage/tree.ts";
 import type { TaskContext } from "./context.ts";
 import { isEphemeral, memoryFolder, rootNotes, tasksFolder } from "./layout.ts";
 import { Locators } from "./locator.ts";
 import { Registry } from "./registry.ts";
-import type { Roster } from "./roster.ts";
 
 /** What ended in good order is swept by others only after so long: its root may be on its way back, as in a reload. */
 const ENDED_REST_MS = 600_000;
 /**
- * What did not end in good order, only when nothing was written there for so long: its process may run where its id
- * cannot be seen, in a container or on another machine with the same home.
+ * What did not end in good order and ran elsewhere, or nobody knows where, only when nothing was written there for so
+ * long: its process may run where its id cannot be seen, in a container or on another machine with the same home.
  */
 const CRASHED_REST_MS = 86_400_000;
+
+/** A file's time is that of its disk, or of a process that has set it: so far they may differ. */
+const AHEAD_MAX_MS = 60_000;
 
 /** What is being removed is called so until it is gone: no session's folder begins with a dot. */
 const FORGOTTEN = ".forgotten-";
@@ -119,26 +122,36 @@ function removeForgotten(disk: DiskCalls, folder: string, names = namesIn(disk, 
 
 function isLeftBehind(context: TaskContext, disk: DiskCalls): boolean {
   const registry = new Registry({ context, disk });
+  const { storageRoot } = context;
   try {
-    const roster = registry.read();
-    if (roster.some((agent) => registry.isRunning(agent))) return false;
-    if (isCrashed(roster)) return restedMs(disk, context.storageRoot) > CRASHED_REST_MS;
-    return Date.now() - disk.lstatSync(registry.layout.registry).mtimeMs > ENDED_REST_MS;
+    const agents = registry.read().map((agent) => ({ ...agent, fate: registry.fateOf(agent) }));
+    if (agents.some(({ fate }) => fate === "running")) return false;
+    if (agents.some(({ fate }) => fate === "unknown")) {
+      const paths = walkPlainFiles(disk, storageRoot, () => true).files.map(({ path }) => join(storageRoot, path));
+      return restedMs(disk, storageRoot, paths) > CRASHED_REST_MS;
+    }
+    // Its root was killed here, and does not come back.
+    if (agents.some(({ parent, fate }) => parent === null && fate === "gone")) return true;
+    return restedMs(disk, storageRoot, [registry.layout.registry]) > ENDED_REST_MS;
   } catch {
     // One that cannot be read says nothing of who runs: it stays.
     return false;
   }
 }
 
-/** For how long nothing has been written in a storage. */
-function restedMs(disk: DiskCalls, storageRoot: string): number {
-  const { files } = walkPlainFiles(disk, storageRoot, () => true);
-  return Date.now() - files.reduce((newest, { modifiedMs }) => Math.max(newest, modifiedMs), 0);
-}
-
-/** A process is gone that did not say so; one of another machine or container looks the same. */
-function isCrashed(roster: Roster): boolean {
-  return roster.some(({ state }) => state.type === "running");
+/**
+ * For how long none of the files was written, by the clock of their disk. A time that is yet to come, of a clock that has
+ * been set right since, becomes the present: the rest begins now.
+ */
+function restedMs(disk: DiskCalls, storageRoot: string, files: readonly string[]): number {
+  const nowMs = diskNowMs(disk, join(dirname(storageRoot), `${FORGOTTEN}${randomUUID()}`));
+  const times = files.map((file) => {
+    const { mtimeMs } = disk.lstatSync(file);
+    if (mtimeMs <= nowMs + AHEAD_MAX_MS) return mtimeMs;
+    disk.utimesSync(file, new Date(nowMs), new Date(nowMs));
+    return nowMs;
+  });
+  return nowMs - Math.max(...times);
 }
 
 function namesIn(disk: DiskCalls, folder: string): readonly string[] {

@@ -6,7 +6,7 @@ import { messageOf, shownValue, TokenBudgetError } from "../errors.ts";
 import type { SessionIdentity } from "../host/host.ts";
 import { type DiskCalls, NODE_DISK } from "../storage/disk.ts";
 import { keepOutOfGit } from "../storage/git-ignore.ts";
-import { thisProcess } from "../storage/processes.ts";
+import { thisPlace, thisProcess } from "../storage/processes.ts";
 import { ADDRESS_MAX_CHARS, APART_ADDRESS, childAddress, parentAddress, ROOT_ADDRESS } from "./addresses.ts";
 import type { Category } from "./category.ts";
 import { isId, TASK_CONTEXT_VERSION, type TaskContext, type TaskMembership } from "./context.ts";
@@ -269,6 +269,7 @@ export class SessionTask {
     this.copyOf = seat.copyOf;
     this.registry = new Registry({ ...options, context: seat.context });
     const { pid, start: processStart } = thisProcess(options.disk);
+    const runsAt = thisPlace(options.disk);
     this.#registration = {
       sessionKey: sessionKey(options.identity),
       sessionId: options.identity.sessionId,
@@ -278,7 +279,7 @@ export class SessionTask {
       parent: seat.parent,
       declared: seat.declared,
       created: new Date().toISOString(),
-      state: { type: "running", pid, processStart },
+      state: { type: "running", pid, processStart, ...(runsAt && { place: runsAt }) },
       ...(seat.parent !== null && options.subagent !== undefined ? { subagent: options.subagent } : {}),
       ...(seat.parent !== null && options.lacks?.length ? { lacks: options.lacks } : {}),
     };

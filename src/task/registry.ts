@@ -5,7 +5,7 @@ import { shownValue, TokenBudgetError } from "../errors.ts";
 import { AtomicFiles, type Sweep, sweepLeftOvers } from "../storage/atomic-file.ts";
 import { codeOf, type DiskCalls, ensurePrivateDirectory, NODE_DISK, storageFailure } from "../storage/disk.ts";
 import { LockDirectory } from "../storage/lock.ts";
-import { isRunning } from "../storage/processes.ts";
+import { type Fate, fateOf, isRunning } from "../storage/processes.ts";
 import { readVersionedJson, type VersionedFile, writeVersionedJson } from "../storage/versioned-json.ts";
 import { ROOT_ADDRESS } from "./addresses.ts";
 import type { Category } from "./category.ts";
@@ -186,6 +186,12 @@ export class Registry implements TaskFacts {
 
   isRunningState(state: AgentState): boolean {
     return state.type === "running" && isRunning({ pid: state.pid, start: state.processStart }, this.#disk);
+  }
+
+  /** What has become of the process of an agent; undefined when that has said that it ends. */
+  fateOf({ state }: RosterAgent): Fate | undefined {
+    if (state.type !== "running") return undefined;
+    return fateOf({ pid: state.pid, start: state.processStart }, state.place, this.#disk);
   }
 
   /** Whether there is something in the registry's place; never throws. */

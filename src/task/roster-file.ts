@@ -38,15 +38,21 @@ function isTexts(value: unknown): boolean {
   return Array.isArray(value) && value.length > 0 && value.every(isText);
 }
 
+function isProcessPlace(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  return [value.host, value.boot, value.pids].every(isText) && (value.machine === null || isText(value.machine));
+}
+
 function isState(value: unknown): value is AgentState {
   if (!isRecord(value)) return false;
   if (value.type === "ended") return true;
-  const { type, pid, processStart } = value;
+  const { type, pid, processStart, place } = value;
   return (
     type === "running" &&
     Number.isSafeInteger(pid) &&
     Number(pid) > 0 &&
-    (processStart === null || typeof processStart === "string")
+    (processStart === null || typeof processStart === "string") &&
+    (place === undefined || isProcessPlace(place))
   );
 }
 

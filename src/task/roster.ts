@@ -2,11 +2,18 @@
 // reads and writes it. Whatever breaks a rule is refused whole; nothing here repairs.
 import { isDeepStrictEqual } from "node:util";
 import { shownValue, TokenBudgetError } from "../errors.ts";
+import type { ProcessPlace } from "../storage/process-place.ts";
 import { isAddress, isBelow, ROOT_ADDRESS } from "./addresses.ts";
 import { type Categorized, type Category, categoryProblem, taskCategoryChoice } from "./category.ts";
 
 export type AgentState =
-  | { readonly type: "running"; readonly pid: number; readonly processStart: string | null }
+  | {
+      readonly type: "running";
+      readonly pid: number;
+      readonly processStart: string | null;
+      /** Where its id is to be seen; absent where the system does not say. */
+      readonly place?: ProcessPlace;
+    }
   | { readonly type: "ended" };
 
 export interface RosterAgent extends Categorized {

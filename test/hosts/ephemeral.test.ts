@@ -1,13 +1,11 @@
-// What a session without a file writes is gone with it: at its end, and after a crash at a start of any session a day later. And
-// `/token-budget forget`, which does the same for a session with a file. Neither touches what somebody runs.
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { existsSync, lstatSync, readdirSync, readFileSync, utimesSync } from "node:fs";
-import { basename, dirname, join, sep } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+// What a session without a file writes is gone with it; after a crash, see ephemeral-crash.test.ts. And `/token-budget
+// forget`, which does the same for a session with a file. Neither touches what somebody runs.
+import { existsSync, lstatSync, readdirSync, readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
 import { getTokenBudgetTask } from "../../api.ts";
-import { prepareCli, runPi } from "../../fixtures/pi/cli.ts";
-import { currentAgentDir, makeEnvironment } from "../../fixtures/pi/environment.ts";
+import { runPi } from "../../fixtures/pi/cli.ts";
+import { currentAgentDir } from "../../fixtures/pi/environment.ts";
 import { loadHost } from "../../fixtures/pi/hosts.ts";
 import { call } from "../../fixtures/pi/scripted-model.ts";
 import type { OpenOptions, PiSession } from "../../fixtures/pi/session.ts";
@@ -16,10 +14,6 @@ import { closeAfterEach, pi } from "./support.ts";
 closeAfterEach();
 
 const WAIT_MS = 120_000;
-const running: ChildProcess[] = [];
-afterEach(() => {
-  for (const child of running.splice(0)) child.kill("SIGKILL");
-});
 
 /** Every file below a folder, as paths from it. */
 function filesIn(folder: string): string[] {
@@ -73,43 +67,6 @@ describe("a session without a file", () => {
     ]);
     await s.dispose();
     expect(existsSync(folder)).toBe(false);
-  });
-
-  it("that was killed is cleared away by a session that starts a day later, and one that runs is not", async () => {
-    const environment = makeEnvironment();
-    const memory = memoryIn(environment.agentDir);
-    const start = async () => {
-      const source =
-        '(_request, n) => n === 0 ? [{ type: "toolCall", id: "c1", name: "notes_write_file", arguments: { path: "secret.md", text: "4711" } }] : new Promise(() => setInterval(() => {}, 1000))';
-      const { command: node, args, cwd, env } = prepareCli({ environment, model: { source }, args: ["--no-session"] });
-      const before = new Set(existsSync(memory) ? readdirSync(memory) : []);
-      const isNew = (name: string) => !before.has(name.split(sep)[0] ?? "") && name.endsWith("secret.md");
-      const child = spawn(node, [...args, "-p", "go"], { cwd, env: { ...process.env, ...env }, stdio: "ignore" });
-      running.push(child);
-      await until(() => filesIn(memory).some(isNew), "a note");
-      return child;
-    };
-    const killed = await start();
-    const [folder = "none"] = readdirSync(memory);
-    const gone = once(killed, "exit");
-    killed.kill("SIGKILL");
-    await gone;
-    // It looks like one that runs in another container or on another machine.
-    const second = await start();
-    expect(filesIn(join(memory, folder)).some((name) => name.endsWith("secret.md"))).toBe(true);
-    const [alive = "none"] = readdirSync(memory).filter((name) => name !== folder);
-    const twoDaysAgo = new Date(Date.now() - 2 * 86_400_000);
-    for (const storage of [folder, alive])
-      for (const name of filesIn(join(memory, storage)))
-        utimesSync(join(memory, storage, name), twoDaysAgo, twoDaysAgo);
-    const ran = await runPi({ environment, model: ["hello"], prompt: "go" });
-    expect(ran, ran.stderr).toMatchObject({ code: 0, stderr: "" });
-    expect(existsSync(join(memory, folder))).toBe(false);
-    expect(filesIn(join(memory, alive)).some((name) => name.endsWith("secret.md"))).toBe(true);
-    const ended = once(second, "exit");
-    second.kill("SIGKILL");
-    await ended;
-    environment.remove();
   });
 });
 
