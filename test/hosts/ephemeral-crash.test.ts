@@ -21,7 +21,8 @@ afterEach(async () => {
 });
 
 const memory = () => join(environment.agentDir, "pi-token-budget", "memory");
-const storages = () => (existsSync(memory()) ? readdirSync(memory()) : []);
+/** But for what is just being removed. */
+const storages = () => (existsSync(memory()) ? readdirSync(memory()).filter((name) => !name.startsWith(".")) : []);
 
 function filesOf(storage: string): string[] {
   try {

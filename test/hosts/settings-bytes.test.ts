@@ -54,6 +54,6 @@ it.each<[string, string, boolean]>([
   if (isRead) expect(shown).toContain("reminderRemainingFloorTokens 23,456: agent settings");
   else {
     expect(shown).toContain("reminderRemainingFloorTokens 21,384: default");
-    expect(shown).toMatch(/settings\.json.*(JSON|parse)/i);
+    expect(shown).toMatch(/pi-token-budget settings: .*settings\.json: (is not JSON|begins with a byte order mark)/);
   }
 });
