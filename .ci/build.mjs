@@ -2,9 +2,19 @@
 // import and by require, of the one core); bundled.js (the same as a module, for programs that a bundler makes); plan.js and
 // cjs/plan.js; acp.js (the command); and the types, in types/ and for CommonJS in cjs/.
 // It fails when the result would need anything at run time but Node itself, or when the types name a host package.
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { isBuiltin } from "node:module";
-import { dirname, join, relative, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** Not imported by name: a clone in which nothing is installed is told what to run. */
@@ -22,9 +32,11 @@ const { build, ts } = await builders();
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url)).replace(/[/\\]$/, "");
 const DIST = join(ROOT, "dist");
+/** Made here and put in place whole: another build, and whoever reads dist/, may go on beside this one. */
+const MADE = join(ROOT, `.dist-${process.pid}`);
 const API = join(ROOT, "api.ts");
 const PLAN = join(ROOT, "src", "plan.ts");
-const CJS = join(DIST, "cjs");
+const CJS = join(MADE, "cjs");
 const ENTRY = 'export { default } from "./src/index.ts";\nexport * from "./api.ts";\n';
 const HOST_PACKAGES = ["@mariozechner/*", "@earendil-works/*"];
 const OWN_URL = "__ownUrl";
@@ -72,14 +84,14 @@ async function buildCore() {
   const result = await build({
     ...common,
     stdin: { contents: ENTRY, resolveDir: ROOT, sourcefile: "core.ts", loader: "ts" },
-    outfile: join(DIST, "core.cjs"),
+    outfile: join(MADE, "core.cjs"),
     format: "cjs",
     charset: "utf8",
     define: { "import.meta.url": OWN_URL },
     banner: { js: `const ${OWN_URL} = require("node:url").pathToFileURL(__filename).href;` },
   });
   checkExternals(result.metafile);
-  writeFileSync(join(DIST, "LICENSES.txt"), licences(result.metafile));
+  writeFileSync(join(MADE, "LICENSES.txt"), licences(result.metafile));
 }
 
 /** Names each export of api.ts, so that plain Node can import them from a CommonJS bundle, and require the same. */
@@ -87,7 +99,7 @@ async function buildApi() {
   const result = await build({ ...common, entryPoints: [API], outfile: "api.js", format: "esm", write: false });
   const names = Object.values(result.metafile.outputs)[0].exports;
   const line = names.length > 0 ? `export const { ${names.join(", ")} } = core;\n` : "export {};\n";
-  writeFileSync(join(DIST, "api.js"), `import core from "./core.cjs";\n\n${line}`);
+  writeFileSync(join(MADE, "api.js"), `import core from "./core.cjs";\n\n${line}`);
   const lines = names.map((name) => `exports.${name} = core.${name};\n`).join("");
   writeFileSync(join(CJS, "api.js"), `"use strict";\nconst core = require("../core.cjs");\n\n${lines}`);
 }
@@ -114,7 +126,7 @@ function builtinName(name) {
 
 /** The API as one module, with no place of its own: what a bundler takes it into is not this package's folder. */
 async function buildBundled() {
-  const shim = join(DIST, "builtins.mjs");
+  const shim = join(MADE, "builtins.mjs");
   const lines = BUILTINS.map(
     (name) => `import ${builtinName(name)} from "node:${name}";\nexport { ${builtinName(name)} };\n`,
   );
@@ -122,7 +134,7 @@ async function buildBundled() {
   const result = await build({
     ...common,
     entryPoints: [API],
-    outfile: join(DIST, "bundled.js"),
+    outfile: join(MADE, "bundled.js"),
     format: "esm",
     charset: "utf8",
     // A library makes names of temporary files from its own.
@@ -132,19 +144,21 @@ async function buildBundled() {
   });
   rmSync(shim);
   checkExternals(result.metafile);
-  const text = readFileSync(join(DIST, "bundled.js"), "utf8");
+  // The shim's place is told in a comment.
+  const text = readFileSync(join(MADE, "bundled.js"), "utf8").replaceAll(basename(MADE), "dist");
+  writeFileSync(join(MADE, "bundled.js"), text);
   const missing = /\b__require\d*\(["'][^)]*\)|\b__(?:filename|dirname)\b/.exec(text);
   if (missing) fail(`bundled.js has ${missing[0]}, which a module has not`);
 }
 
 async function buildPlan() {
-  await build({ ...common, entryPoints: [PLAN], outfile: join(DIST, "plan.js"), format: "esm" });
+  await build({ ...common, entryPoints: [PLAN], outfile: join(MADE, "plan.js"), format: "esm" });
   await build({ ...common, entryPoints: [PLAN], outfile: join(CJS, "plan.js"), format: "cjs" });
 }
 
 /** The command pi-token-budget-acp, which needs nothing of the rest. */
 async function buildCommand() {
-  const outfile = join(DIST, "acp.js");
+  const outfile = join(MADE, "acp.js");
   const banner = { js: "#!/usr/bin/env node" };
   const entryPoints = [join(ROOT, "src", "acp", "main.ts")];
   const result = await build({ ...common, entryPoints, outfile, format: "esm", charset: "utf8", banner });
@@ -192,7 +206,7 @@ function buildTypes() {
     ts.sys,
     ROOT,
   );
-  const types = join(DIST, "types");
+  const types = join(MADE, "types");
   const emit = { noEmit: false, declaration: true, emitDeclarationOnly: true, rootDir: ROOT, outDir: types };
   const program = ts.createProgram([API, PLAN], { ...options, ...emit });
   const diagnostics = [...ts.getPreEmitDiagnostics(program), ...program.emit().diagnostics];
@@ -221,8 +235,24 @@ function isFresh() {
 // Several tests ask for it at a time: none takes away what another one reads.
 if (isFresh()) process.exit(0);
 
+/** The build that comes second leaves what the first has put there. */
+function putInPlace() {
+  if (isFresh()) return;
+  const old = `${MADE}-old`;
+  try {
+    renameSync(DIST, old);
+  } catch {
+    // There was none.
+  }
+  try {
+    renameSync(MADE, DIST);
+  } catch (error) {
+    if (!isFresh()) throw error;
+  }
+  rmSync(old, { recursive: true, force: true });
+}
+
 try {
-  rmSync(DIST, { recursive: true, force: true });
   mkdirSync(CJS, { recursive: true });
   writeFileSync(join(CJS, "package.json"), '{ "type": "commonjs" }\n');
   await buildCore();
@@ -231,9 +261,12 @@ try {
   await buildPlan();
   await buildCommand();
   buildTypes();
-  if (!existsSync(join(DIST, "types", "api.d.ts"))) fail("no types");
+  if (!existsSync(join(MADE, "types", "api.d.ts"))) fail("no types");
+  putInPlace();
 } catch (error) {
   rmSync(DIST, { recursive: true, force: true });
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;
+} finally {
+  rmSync(MADE, { recursive: true, force: true });
 }
