@@ -29,6 +29,7 @@ export default defineConfig({
           name: "unit",
           include: ["test/**/*.test.ts"],
           exclude: ["test/hosts/**"],
+          isolate: false,
           testTimeout: 60 * SECOND_MS,
           hookTimeout: 60 * SECOND_MS,
           sequence: { groupOrder: 0 },

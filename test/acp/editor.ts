@@ -1,7 +1,7 @@
 // An editor as the tests need one: the official SDK as the client, over the standard streams of our command, whose bridge
 // is the real pi-acp with a real Pi. Every line that the command wrote is kept as it came.
 import { type ChildProcess, spawn } from "node:child_process";
-import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { PassThrough, Readable, Writable } from "node:stream";
@@ -18,9 +18,10 @@ import {
 } from "@agentclientprotocol/sdk";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { buildSync } from "esbuild";
-import { modelFile, type ScriptedReplies } from "../../fixtures/pi/cli.ts";
+import { type ScriptedReplies, writeModel, writePiScript } from "../../fixtures/pi/cli.ts";
 import { makeEnvironment, type PrivateEnvironment, scratchFolder } from "../../fixtures/pi/environment.ts";
 import { type HostName, hostNamed, PACKAGE_DIR } from "../../fixtures/pi/hosts.ts";
+import { installedDirectory } from "../../fixtures/pi/installed.ts";
 
 export const PI_ACP = join(PACKAGE_DIR, "node_modules/pi-acp/dist/index.js");
 
@@ -111,15 +112,13 @@ export interface AgentServer {
 /** A script that runs the real Pi with the scripted model, as `pi` for the bridge. */
 export function piScript(
   environment: PrivateEnvironment,
-  { model, host, extensions = [PACKAGE_DIR] }: EditorOptions,
+  { model, host, extensions = [installedDirectory()] }: EditorOptions,
 ): string {
   const { node, cli } = hostNamed(host ?? "1.6.0");
-  const modelPath = join(environment.directory, "model.ts");
-  writeFileSync(modelPath, modelFile(model, join(environment.directory, "requests.jsonl")));
-  const words = [node, cli, ...[modelPath, ...extensions].flatMap((path) => ["-e", path]), "--model", "scripted/m"];
+  const written = writeModel(model, environment.directory);
+  const loaded = [written.extension, ...extensions].flatMap((path) => ["-e", path]);
   const script = join(environment.directory, "pi.sh");
-  writeFileSync(script, `#!/bin/sh\nexec ${words.map((word) => `'${word}'`).join(" ")} "$@"\n`);
-  chmodSync(script, 0o755);
+  writePiScript(script, [node, cli, ...loaded, "--model", "scripted/m"], written.env);
   return script;
 }
 

@@ -1,10 +1,10 @@
 // The code in the documents, as somebody copies it into a project that has the packed package and this Pi: all of it compiles
 // under --strict, and what is a whole program, or an extension, does what its page says.
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { modelFile, type RunOptions, type RunResult, run, runPi } from "../../fixtures/pi/cli.ts";
+import { type RunOptions, type RunResult, run, runPi, writeModel, writePiScript } from "../../fixtures/pi/cli.ts";
 import { makeEnvironment } from "../../fixtures/pi/environment.ts";
 import { currentHostName, hostNamed, PACKAGE_DIR } from "../../fixtures/pi/hosts.ts";
 import { packedProject } from "../../fixtures/pi/packed.ts";
@@ -177,15 +177,12 @@ describe("a program from the documents", () => {
   it("has children of a task of its own, and another reads what they wrote", async () => {
     const bin = join(project, "bin");
     mkdirSync(bin);
-    const model = join(project, "model.ts");
     const replies = [[call("notes_write_file", { path: "found.md", text: "Nothing is wrong." })], "All reviewed."];
-    writeFileSync(model, modelFile(replies, join(project, "requests.jsonl")));
-    const words = [host.node, host.cli, "-e", model, "--model", "scripted/m"];
-    writeFileSync(join(bin, "pi"), `#!/bin/sh\nexec ${words.map((word) => `'${word}'`).join(" ")} "$@"\n`);
-    chmodSync(join(bin, "pi"), 0o755);
+    const { extension: model, env, requestsPath } = writeModel(replies, project);
+    writePiScript(join(bin, "pi"), [host.node, host.cli, "-e", model, "--model", "scripted/m"], env);
     const printed = await program("createTask({", { PATH: `${bin}:${process.env.PATH}` });
     expect(printed).toBe("All reviewed.\nAll reviewed.\n");
-    const lines = readFileSync(join(project, "requests.jsonl"), "utf8").trim().split("\n");
+    const lines = readFileSync(requestsPath, "utf8").trim().split("\n");
     const asked = lines.map((line) => textOf((JSON.parse(line) as Request).messages.at(-1)));
     expect(asked.filter((text) => text.includes("You are the reader"))).toHaveLength(1);
     expect(await program("openTask(JSON.parse")).toBe("/root/reader 1 found.md\n/root/writer 1 found.md\n");
