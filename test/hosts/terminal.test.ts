@@ -91,7 +91,7 @@ describe.skipIf(noTerminalReason() !== undefined || IS_SEEN_ELSEWHERE)("in a ter
     await t.until("the end of the task", (screen) => screen.includes("is completed: Sum it up."));
     // What stands above was there before Pi drew anything.
     const chatOf = (screen: string) => screen.slice(screen.indexOf("[Extensions]")).trimEnd();
-    const drawn = chatOf(await t.until("the agent in the footer", (screen) => screen.includes("1 agent")));
+    const drawn = chatOf(await t.until("a footer without the task's agent", (screen) => !screen.includes("1 agent")));
     // Another width draws everything anew.
     t.resize(90, 40);
     await t.until("a narrower line", (screen) => /^─{90}$/m.test(screen) && !/^─{91}/m.test(screen));
