@@ -7,7 +7,12 @@ import { laidOut } from "./columns.ts";
 /** Hosts leave one column free on each side. */
 const MARGIN_COLUMNS = 2;
 
-export function showAnswer(ctx: HostContext, text: string): void {
+/** A text of ours as the terminal of this session shows it best. */
+export function laidOutFor(ctx: HostContext, text: string): string {
   const columns = terminalColumns(ctx);
-  notify(ctx, columns === undefined ? text : laidOut(text, columns - MARGIN_COLUMNS), "info");
+  return columns === undefined ? text : laidOut(text, columns - MARGIN_COLUMNS);
+}
+
+export function showAnswer(ctx: HostContext, text: string): void {
+  notify(ctx, laidOutFor(ctx, text), "info");
 }

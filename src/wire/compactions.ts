@@ -1,9 +1,9 @@
 // Compactions: those of the host become windows, and `/context` opens one by hand.
 import type { HostContext } from "../host/api.ts";
-import { isConfirmed } from "../host/ask.ts";
 import { type Host, hasScreen, notify } from "../host/host.ts";
 import { offerLine, TypedInstructions } from "../host/typed.ts";
 import type { SessionParts } from "../session.ts";
+import { isConfirmed } from "../ui/ask.ts";
 import { becauseOf } from "../window/notices.ts";
 import type { OpenedByHand, StartControlTurn } from "../window/shell.ts";
 import type { CurrentSession } from "./current.ts";

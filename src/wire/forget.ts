@@ -1,10 +1,10 @@
 // `/token-budget forget`: removes what a session has left beside the host's own file. It asks first, and never touches what
 // somebody has open: this session's goes when it ends, another one's only when nobody runs any agent of it.
 import type { HostContext } from "../host/api.ts";
-import { isConfirmed } from "../host/ask.ts";
 import { hasScreen } from "../host/host.ts";
 import type { SessionParts } from "../session.ts";
 import { removeTask, taskNamed, tasksIn } from "../task/forget.ts";
+import { isConfirmed } from "../ui/ask.ts";
 import type { Choice } from "../ui/commands.ts";
 
 const WHAT = "Its notes, its journal (a copy of its transcript), its tasks with their files, and those of its children";

@@ -1,6 +1,7 @@
 // A question to a person who may answer in haste: the harmless answer stands first, where the cursor is. The hosts' own
 // confirmation has its cursor on Yes.
-import type { HostContext } from "./api.ts";
+import type { HostContext } from "../host/api.ts";
+import { laidOutFor } from "./answer.ts";
 
 export interface Question {
   readonly title: string;
@@ -11,6 +12,6 @@ export interface Question {
 }
 
 /** Whether the person chose yes; leaving the question is a no. */
-export async function isConfirmed({ ui }: HostContext, { title, detail, no, yes }: Question): Promise<boolean> {
-  return (await ui.select(`${title}\n${detail}`, [no, yes])) === yes;
+export async function isConfirmed(ctx: HostContext, { title, detail, no, yes }: Question): Promise<boolean> {
+  return (await ctx.ui.select(laidOutFor(ctx, `${title}\n${detail}`), [no, yes])) === yes;
 }
