@@ -137,7 +137,7 @@ describe("the publisher", () => {
       socket?.destroy();
     }
     tell("a", "three");
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await new Promise((resolve) => setTimeout(resolve, 200));
     expect(connections).toHaveLength(6);
   });
 
@@ -145,7 +145,7 @@ describe("the publisher", () => {
     const path = join(scratchFolder(), "nobody");
     const { tell } = publishTo(path);
     for (let n = 0; n < 100; n++) tell("s", `${n}`);
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await new Promise((resolve) => setTimeout(resolve, 200));
     for (let n = 0; n < 100; n++) tell("s", `${n}`);
     expect(existsSync(path)).toBe(false);
   });

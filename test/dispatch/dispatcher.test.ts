@@ -436,7 +436,7 @@ describe("a CLI runner", () => {
       scriptRunner("process.on('SIGTERM', () => {}); setInterval(() => line({ type: 'tick' }), 50);"),
     ]);
     const handle = await dispatcher.dispatch({ goal: "g" });
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await new Promise((resolve) => setTimeout(resolve, 200));
     const before = Date.now();
     await handle.cancel();
     expect(Date.now() - before).toBeLessThan(2_000);
