@@ -306,8 +306,8 @@ export class AgentAccess {
   }
 
   #running(): readonly TaskAgent[] {
-    const agents = this.#parts.task.agents();
-    return agents.filter(({ address, running }) => running && isBelow(address, this.agent)).reverse();
+    const running = this.#parts.task.runningAgents();
+    return running.filter(({ address }) => isBelow(address, this.agent)).reverse();
   }
 }
 

@@ -340,6 +340,13 @@ export class SessionTask {
     return this.#roster().map((agent) => ({ ...agent, running: this.registry.isRunning(agent) }));
   }
 
+  /** Those that a process runs; throws when the registry cannot be read. */
+  runningAgents(): readonly TaskAgent[] {
+    if (this.isApart) return [this.#apart()];
+    const running = this.#roster().filter((agent) => this.registry.isRunning(agent));
+    return running.map((agent) => ({ ...agent, running: true }));
+  }
+
   /** Throws `unknown_agent` when the task has none at this address. */
   agentNamed(address: string): TaskAgent {
     if (this.isApart && address === this.agent) return this.#apart();
