@@ -217,12 +217,12 @@ export class AgentAccess {
    * never rejects: what fails is reported, and made good by the next call.
    */
   sync(): Promise<void> {
-    return this.#sync(true);
+    return this.#sync((journal, entries) => journal.sync(entries));
   }
 
   /** As `sync`, but only for other processes to see: the next `sync` brings it to the disk. */
   show(): Promise<void> {
-    return this.#sync(false);
+    return this.#sync((journal, entries) => journal.sync(entries, { flush: false }));
   }
 
   /** Nothing is written for a while. */
@@ -251,9 +251,9 @@ export class AgentAccess {
     }
   }
 
-  /** The session ends: its journal is whole, and the registry says that nobody runs it. */
+  /** The session ends: its journal is whole unless that takes long, and the registry says that nobody runs it. */
   async end(ending: Ending = {}): Promise<void> {
-    await this.sync();
+    await this.#sync((journal, entries) => journal.end(entries));
     this.rest();
     await this.#parts.task.markEnded(ending);
   }
@@ -263,14 +263,14 @@ export class AgentAccess {
     return this.#parts.journalWork.signal.aborted;
   }
 
-  async #sync(flush: boolean): Promise<void> {
+  async #sync(bringUp: (journal: JournalWriter, entries: EntrySource) => Promise<void>): Promise<void> {
     const { entries, ownHistory, task } = this.#parts;
     if (this.isStopped) return;
     try {
       // A session in which nobody has said anything leaves no files.
       if (ownHistory().rows.length === 0) return;
       if (!task.isRegistered) await task.join();
-      await this.#journal.sync(entries, { flush });
+      await bringUp(this.#journal, entries);
     } catch (error) {
       if (this.isStopped) return;
       this.#report(`${messageOf(error)} Until then other agents do not see what is new in this session.`);

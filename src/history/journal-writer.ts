@@ -18,6 +18,9 @@ import type { CommitRecord, JournalState } from "./journal-state.ts";
 const READ_SLICE_MS = 15;
 /** A long write is brought to the disk whenever so much is new, away from the event loop. */
 const FLUSH_BYTES = 16_777_216;
+/** A session that ends goes on with a long write no longer than this, in time and in bytes. */
+const END_MAX_MS = 300;
+export const END_BYTES_MAX = 4_194_304;
 /** A process that ends is held up no longer than this. */
 const SYNC_NOW_MAX_MS = 500;
 
@@ -61,6 +64,8 @@ export class JournalWriter {
   #source: EntrySource | undefined;
   /** Whether the next sync is to be on the disk when it resolves. */
   #wantsFlush = false;
+  /** What may still be done of a session that ends. */
+  #ending: { readonly untilMs: number; bytes: number } | undefined;
   #running: Promise<void> | undefined;
   #queued: Promise<void> | undefined;
 
@@ -113,6 +118,20 @@ export class JournalWriter {
     }
   }
 
+  /**
+   * As `sync`, for a session that ends: what takes longer than a moment, of a sync that was on its way too, is left, and made
+   * good when the session is opened again.
+   */
+  async end(source: EntrySource): Promise<void> {
+    this.#ending = { untilMs: performance.now() + END_MAX_MS, bytes: END_BYTES_MAX };
+    try {
+      await this.sync(source);
+    } finally {
+      this.#ending = undefined;
+      this.rest();
+    }
+  }
+
   /** Closes the journal's file until something is to be written again. */
   rest(): void {
     this.#files.log.release();
@@ -137,7 +156,7 @@ export class JournalWriter {
     if (leafId === this.#committed) return this.#flushOnly(flush);
     this.#committed = undefined;
     if (!this.#state || this.#files.distrusted) await this.#catchUp();
-    await this.#append({ source, leafId, flush, plan: undefined, unflushed: 0, total: undefined });
+    if (!(await this.#append({ source, leafId, flush, plan: undefined, unflushed: 0, total: undefined }))) return;
     this.#committed = leafId;
     this.#isFlushed = flush;
   }
@@ -155,7 +174,13 @@ export class JournalWriter {
       this.#files = new JournalFiles(this.#options, { withoutSidecar: true });
       this.#state = undefined;
     }
-    while (!(this.#files.log.reading((log) => this.#readOn(log)) ?? true)) await nextTurn();
+    while (!(this.#files.log.reading((log) => this.#readOn(log)) ?? true) && !this.#isOver()) await nextTurn();
+  }
+
+  /** The session has ended, and the rest is to be left. */
+  #isOver(): boolean {
+    const ending = this.#ending;
+    return ending !== undefined && (ending.bytes <= 0 || performance.now() > ending.untilMs);
   }
 
   /** False when there is more to read. */
@@ -176,12 +201,14 @@ export class JournalWriter {
     return done;
   }
 
-  async #append(progress: Progress): Promise<void> {
+  /** False when the rest was left. */
+  async #append(progress: Progress): Promise<boolean> {
     for (;;) {
       this.#assertGoesOn();
       const turn = await this.#lock.run((held) => this.#files.log.appending((log) => this.#turn(log, held, progress)));
       this.#report(progress, turn);
-      if (turn === "committed") return;
+      if (turn === "committed") return true;
+      if (this.#isOver()) return false;
       if (turn === "behind") await this.#catchUp();
       else if (progress.unflushed >= FLUSH_BYTES || progress.plan?.isDone) {
         await this.#files.log.flush();
@@ -225,6 +252,7 @@ export class JournalWriter {
     if (!piece.isLast || progress.unflushed > 0) {
       if (!isEmpty) this.#write(log, held, piece, {}, false);
       progress.unflushed += piece.batch.length;
+      if (this.#ending) this.#ending.bytes -= piece.batch.length;
       return "part";
     }
     // Written by a process that may have died before it knew the disk had it.
