@@ -12,10 +12,12 @@ import { NotesStore } from "../src/notes/store.ts";
 import { historyTools } from "../src/tools/history.ts";
 import { projectRequest } from "../src/window/projection.ts";
 import { ABSENT_COMMON_START, ABSENT_WORD, COMMON_WORD, GeneratedLog, mixedText } from "./generated.ts";
+import type { Group, Made } from "./group.ts";
+import { journalGroups } from "./journal.ts";
 import type { Race } from "./measure.ts";
+import { processGroups } from "./processes.ts";
 
-/** A group of races that share what they need; made when its turn comes, so that one group's memory is free again. */
-export type Group = () => { readonly races: readonly Race[]; readonly close?: () => void };
+type Make = () => Made;
 
 const PAGE = 20;
 const QUERY: ItemQuery = { filter: {}, limit: PAGE, recentFirst: false, runningCallId: undefined };
@@ -23,6 +25,8 @@ const GIGABYTE = 2 ** 30;
 /** A generated session of 100,000 items, its bytes once more in one buffer, and room to work. */
 const LARGE_NEEDS_BYTES = 3 * GIGABYTE;
 const LARGE = 100_000;
+const MEDIUM = 10_000;
+const SMALL = 1_000;
 
 function indexed(log: GeneratedLog): { branch: BranchIndex; source: ItemSource } {
   const branch = new BranchIndex();
@@ -51,7 +55,7 @@ function countInItems(source: ItemSource, word: string): number {
   return count;
 }
 
-function search(items: number): Group {
+function search(items: number): Make {
   return () => {
     const { source } = indexed(new GeneratedLog(items));
     const bytes = bytesOf(source);
@@ -110,7 +114,7 @@ function toolsOf(source: ItemSource) {
   return historyTools({ sourceOf: () => source, limits: () => LIMITS, takesImages: () => true });
 }
 
-function listing(items: number): Group {
+function listing(items: number): Make {
   return () => {
     const [large, small] = [items, 1_000].map((count) => {
       const tools = toolsOf(indexed(new GeneratedLog(count)).source);
@@ -134,7 +138,7 @@ function listing(items: number): Group {
 
 const LONG_ITEM_CODE_POINTS = 5_000_000;
 
-function reading(): ReturnType<Group> {
+function reading(): Made {
   const text = mixedText(LONG_ITEM_CODE_POINTS);
   const entry = {
     type: "message",
@@ -162,7 +166,7 @@ function reading(): ReturnType<Group> {
   };
 }
 
-function projecting(): ReturnType<Group> {
+function projecting(): Made {
   const identity = { text: "[context] agent /root, window w1, root task bench.", timestamp: 0 };
   return {
     races: [900, 5_000].map((count) => {
@@ -214,7 +218,7 @@ function catchUpOf(items: number) {
   };
 }
 
-function catchingUp(items: number): Group {
+function catchingUp(items: number): Make {
   return () => {
     const [large, small] = [catchUpOf(items), catchUpOf(100)];
     return {
@@ -238,7 +242,7 @@ function catchingUp(items: number): Group {
 
 const NOTE_BYTES = 8_192;
 
-function notes(): ReturnType<Group> {
+function notes(): Made {
   const directory = mkdtempSync(join(tmpdir(), "pi-token-budget-bench-"));
   const store = new NotesStore({ root: join(directory, "notes"), agent: "/root" });
   const text = "n".repeat(NOTE_BYTES);
@@ -271,18 +275,22 @@ export interface Groups {
   readonly leftOut: string | undefined;
 }
 
-export function hotPaths(): Groups {
+/** All rows, with sessions of at most so many items. */
+export function hotPaths(itemsMax: number = LARGE): Groups {
   const isRoomy = freemem() > LARGE_NEEDS_BYTES;
-  const large = isRoomy ? LARGE : 10_000;
+  const large = Math.min(itemsMax, isRoomy ? LARGE : MEDIUM);
+  const sizes = [...new Set([SMALL, MEDIUM, LARGE].map((size) => Math.min(size, large)))];
+  const group = (topic: string, make: Make): Group => ({ topic, make });
   return {
     groups: [
-      search(10_000),
-      ...(isRoomy ? [search(LARGE)] : []),
-      listing(large),
-      () => reading(),
-      () => projecting(),
-      catchingUp(large),
-      () => notes(),
+      ...sizes.slice(1).map((size) => group("search", search(size))),
+      group("listing", listing(large)),
+      group("reading", reading),
+      group("context", projecting),
+      group("index", catchingUp(large)),
+      group("notes", notes),
+      ...journalGroups(large),
+      ...processGroups(sizes),
     ],
     leftOut: isRoomy ? undefined : "sessions of 100,000 items: less than 3 GB of memory is free",
   };

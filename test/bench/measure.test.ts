@@ -17,6 +17,20 @@ describe("a race", () => {
     expect(await run({ ...race, goal: 0 }, 1)).toMatchObject({ missed: true });
   });
 
+  it("may say its figures itself, and be allowed some milliseconds more than its goal", async () => {
+    const race = {
+      name: "n",
+      against: "a",
+      goal: 1,
+      isFigure: true,
+      samplesMin: 2,
+      ours: () => 140,
+      reference: () => 100,
+    };
+    expect(await run({ ...race, allowanceMs: 40 }, 1)).toMatchObject({ missed: false, ratio: 1.4, allowance_ms: 40 });
+    expect(await run({ ...race, allowanceMs: 39 }, 1)).toMatchObject({ missed: true, samples: 2 });
+  });
+
   it("waits for work that is asynchronous and prepares before each sample", async () => {
     const seen: string[] = [];
     const ours = async () => {

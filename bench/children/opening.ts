@@ -1,0 +1,102 @@
+// Opens one session file in a real Pi, with this package or without, and says what it costs from the start of the session
+// to its first request, what a further turn costs, and how long the event loop was held. A process of its own: what is
+// compared is compared cold.
+import { enterEnvironment } from "../../fixtures/pi/environment.ts";
+import { call, type Script, text } from "../../fixtures/pi/scripted-model.ts";
+import { openPi } from "../../fixtures/pi/session.ts";
+
+export interface OpeningTask {
+  readonly file: string;
+  readonly bare: boolean;
+  /** Runs of one tool call each, behind the first request. */
+  readonly turns: number;
+  /** Opens it once before, so that its journal is there. */
+  readonly journaled: boolean;
+}
+
+export interface OpeningFigures {
+  /** From `session_start` to the first request, in milliseconds. */
+  readonly first_request_ms: number;
+  /** The longest that a timer had to wait meanwhile, in milliseconds. */
+  readonly longest_gap_ms: number;
+  /** Processor time of each turn, in milliseconds. */
+  readonly turns_ms: readonly number[];
+  /** The end of the session, in milliseconds. */
+  readonly quit_ms: number;
+}
+
+function processorMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
+}
+
+const TICK_MS = 2;
+
+/** The longest time between two ticks of a timer. */
+class Gaps {
+  #timer: NodeJS.Timeout | undefined;
+  #lastMs = 0;
+  longestMs = 0;
+
+  start(): void {
+    this.#lastMs = performance.now();
+    this.#timer = setInterval(() => this.#tick(), TICK_MS);
+  }
+
+  stop(): void {
+    this.#tick();
+    clearInterval(this.#timer);
+  }
+
+  #tick(): void {
+    const nowMs = performance.now();
+    this.longestMs = Math.max(this.longestMs, nowMs - this.#lastMs);
+    this.#lastMs = nowMs;
+  }
+}
+
+async function opened({ file, bare, turns }: OpeningTask): Promise<OpeningFigures> {
+  let startedMs = 0;
+  let firstMs = 0;
+  const marks: number[] = [];
+  const gaps = new Gaps();
+  const next: Script = (_request, n) => (n > 0 && n <= turns ? [call("ls", { path: "." })] : [text("done")]);
+  const s = await openPi({
+    session: { path: file },
+    bare,
+    contextWindow: 1_000_000_000,
+    next,
+    onLoaded: () => {
+      startedMs = performance.now();
+      gaps.start();
+    },
+    onRequest: () => {
+      if (firstMs === 0) {
+        firstMs = performance.now();
+        gaps.stop();
+      }
+      marks.push(processorMs());
+    },
+  });
+  await s.prompt("go on");
+  if (turns > 0) await s.prompt("and on");
+  const quitMs = performance.now();
+  await s.dispose();
+  const quit_ms = performance.now() - quitMs;
+  const turnsMs = marks.slice(2).map((mark, at) => mark - (marks[at + 1] as number));
+  return { first_request_ms: firstMs - startedMs, longest_gap_ms: gaps.longestMs, turns_ms: turnsMs, quit_ms };
+}
+
+async function main(): Promise<void> {
+  const task = JSON.parse(process.argv[2] ?? "") as OpeningTask;
+  const environment = enterEnvironment();
+  try {
+    if (task.journaled && !task.bare) await opened({ ...task, turns: 0 });
+    const figures = await opened(task);
+    process.stdout.write(`\n${JSON.stringify(figures)}\n`);
+  } finally {
+    environment.remove();
+  }
+}
+
+await main();
