@@ -78,3 +78,31 @@ test("nobody knows of a process whose place is not known, nor from where the sys
   const place = { host: "h", machine: "m", boot: "b", pids: "p" };
   expect(fateOf(ended(), place, silent)).toBe("unknown");
 });
+
+/** A process in a set of ids of its own, as a container has it; not every system lets one be made. */
+function inContainer(script: string) {
+  const args = ["-Urpf", "--mount-proc", process.execPath, "--import", "tsx", "-e", script];
+  return spawnSync("unshare", args, { encoding: "utf8" });
+}
+
+const CAN_CONTAIN = spawnSync("unshare", ["-Urpf", "--mount-proc", "true"]).status === 0;
+
+test.runIf(CAN_CONTAIN)(
+  "a real process in another set of ids is out of sight, while it runs and when it has ended",
+  () => {
+    const file = new URL("../../src/storage/processes.ts", import.meta.url);
+    const { stdout, stderr } = inContainer(
+      `import(${JSON.stringify(file.href)}).then(({ thisPlace, thisProcess, fateOf }) => {
+      const [place, name] = [thisPlace(), thisProcess()];
+      const outside = ${JSON.stringify({ place: here(), name: ended() })};
+      console.log(JSON.stringify({ place, name, own: fateOf(name, place), outside: fateOf(outside.name, outside.place) }));
+    })`,
+    );
+    expect(stderr).toBe("");
+    const told = JSON.parse(stdout);
+    expect(told).toMatchObject({ own: "running", outside: "unknown" });
+    expect(told.place).toMatchObject({ host: here().host, boot: here().boot });
+    expect(told.place.pids).not.toBe(here().pids);
+    expect(fateOf(told.name, told.place)).toBe("unknown");
+  },
+);
