@@ -2,7 +2,7 @@
 // The last line it prints is `N passed, N failed`; the exit code is 0 only when every run finished and nothing failed.
 // Arguments go to vitest; `--host 1.6.0` limits the run to one host (it may be given more than once).
 // PI_TEST_ROUNDS=full makes all rounds of what is left to luck (test/rounds.ts).
-// PI_TEST_JOBS says how many runs go on at a time (default: two for each core, as most of a scenario is waiting).
+// PI_TEST_JOBS says how many runs go on at a time (default: one more than there are cores, as a scenario waits now and then).
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -202,7 +202,7 @@ async function main() {
   const built = spawnSync(process.execPath, [join(ROOT, ".ci/build.mjs")], { stdio: "inherit" });
   if (built.status !== 0) throw new Error("The package could not be built.");
   const runs = hosts.flatMap((host) => runsFor(host, rest));
-  const jobs = Number(process.env.PI_TEST_JOBS) || 2 * availableParallelism();
+  const jobs = Number(process.env.PI_TEST_JOBS) || availableParallelism() + 1;
   const done = await pool(runs, jobs, ready);
   const results = [...new Set(runs.map(({ label }) => label))].map((label) => together(label, done));
 
