@@ -149,11 +149,8 @@ describe("a program without a session", () => {
       [() => task.history.list("/root", { from: "nothing" }), "unknown_item", /Leave from out/],
       [() => task.history.read("/root", "nothing"), "unknown_item", /history\.list and history\.search/],
       [() => task.history.search("/root", ""), "invalid_argument", /text is ""/],
-      [
-        () => task.notes.read("/root", "gone.md"),
-        "not_found",
-        /does not exist\. notes\.list lists the notes there are/,
-      ],
+      [() => task.notes.read("/root", "gone.md"), "not_found", /There is "\/root\/notes\/deep\/found\.md"/],
+      [() => task.notes.read("/root", "xyzxyzxyzxyz"), "not_found", /does not exist\. notes\.list lists the notes/],
       [() => task.notes.read("/root", "../../x"), "invalid_path", /is not a name/],
       [() => task.notes.read("/root", "/root/helper/notes/deep/found.md"), "invalid_path", /Name its agent/],
       [() => loose.notes.search?.("/root", "x", { max: 1 }), "unknown_field", /no field "max"/],
