@@ -20,7 +20,8 @@ export default defineConfig({
   resolve: { alias: hostAliases() },
   test: {
     pool: "forks",
-    maxWorkers: 2,
+    // Runs side by side fill the cores (test/run.mjs). Here, since projects do not take it from the command line.
+    maxWorkers: 1,
     setupFiles: ["./fixtures/pi/setup.ts"],
     projects: [
       {

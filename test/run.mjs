@@ -136,7 +136,7 @@ function projectWords(projects) {
 
 /** Runs vitest to its end; what it prints comes out in one piece, so that runs side by side can be read. */
 function vitest(node, host, words) {
-  const command = [join(ROOT, "node_modules/vitest/vitest.mjs"), "run", "--maxWorkers=1", ...words];
+  const command = [join(ROOT, "node_modules/vitest/vitest.mjs"), "run", ...words];
   return new Promise((resolve) => {
     const child = spawn(node, command, {
       cwd: ROOT,
