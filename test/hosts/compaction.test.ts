@@ -129,11 +129,9 @@ describe("/compact", () => {
       },
     });
     void s.session.prompt("build it").catch(() => undefined);
-    await until("an answer on the branch", () =>
-      s.branch().some((entry) => entry.type === "message" && entry.message.role === "assistant"),
-    );
+    await toolRuns(s);
     await s.session.compact();
-    await until("continuation", () => s.requests.findIndex(isAsked) + 2 === s.requests.length);
+    await until("continuation", () => s.requests.length >= s.requests.findIndex(isAsked) + 2);
     await s.settled();
     // The host itself asks once more on the aborted signal before the run ends; that request is answered "aborted".
     const at = s.requests.findIndex(isAsked);

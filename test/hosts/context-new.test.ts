@@ -1,7 +1,7 @@
 // `/context new` as a person types it: with instructions, and while the model works.
 import { describe, expect, it } from "vitest";
 import { call, type Request, text } from "../../fixtures/pi/scripted-model.ts";
-import { asked, closeAfterEach, first, pi, texts, toolRuns } from "./support.ts";
+import { asked, closeAfterEach, first, lastMessage, pi, texts, toolRuns } from "./support.ts";
 import { slowTool } from "./tools.ts";
 
 closeAfterEach();
@@ -43,7 +43,7 @@ describe("/context new", () => {
     expect(texts(s.requests[2]).at(-1)).toContain("Go on with what was unfinished");
     expect(s.ui.notices.map(({ message }) => message).join()).toContain("the work goes on in it");
     expect(s.requests).toHaveLength(3);
-    expect(JSON.stringify(s.branch().at(-1))).toContain("the work is done");
+    expect(JSON.stringify(lastMessage(s))).toContain("the work is done");
   });
 
   it("is not taken for another word that begins alike", async () => {

@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { type Answer, type Block, call, type Request, text } from "../../fixtures/pi/scripted-model.ts";
 import type { PiSession } from "../../fixtures/pi/session.ts";
-import { closeAfterEach, first, pi, SHORT_COMPACTION, texts, unpaired, using, whole } from "./support.ts";
+import { closeAfterEach, first, lastMessage, pi, SHORT_COMPACTION, texts, unpaired, using, whole } from "./support.ts";
 import { slowTool } from "./tools.ts";
 
 closeAfterEach();
@@ -58,7 +58,7 @@ async function expectUsable(s: PiSession, windows: readonly string[], when: stri
   const now = after.at(-1);
   expect(windows, when).toContain(windowOf(now));
   expect(whole(now), when).toContain("GO ON");
-  expect(JSON.stringify(s.branch().at(-1)), when).toContain("all is well");
+  expect(JSON.stringify(lastMessage(s)), when).toContain("all is well");
   expect(s.session.pendingMessageCount, when).toBe(0);
   // What the log says is what was shown: a new process sees the same window.
   const again = await pi({ session: { path: s.session.sessionFile ?? "" }, next: () => "resumed" });

@@ -14,9 +14,11 @@ import {
   compactions,
   controls,
   first,
+  lastMessage,
   pi,
   SHORT_COMPACTION,
   texts,
+  toolRuns,
   using,
   whole,
 } from "./support.ts";
@@ -70,9 +72,7 @@ describe("report 5", () => {
           n === 0 ? [text(LONG), call("slow", { ms: UNTIL_ABORTED_MS })] : slowCheckpoint(request, n),
       });
       void s.session.prompt("first request").catch(() => undefined);
-      await until("an answer on the branch", () =>
-        s.branch().some((entry) => entry.type === "message" && entry.message.role === "assistant"),
-      );
+      await toolRuns(s);
       await s.session[how]("QUEUED WORDS");
       await s.session.compact();
       await until("a request in w2", () => s.requests.some((request) => first(request).includes("window, w2")));
@@ -238,7 +238,7 @@ describe("a process that died while a manual compact waited", () => {
     expect(again.requests).toHaveLength(4);
     expect(again.toolResults().map(({ isError }) => isError)).toEqual([true, false, false]);
     expect(again.toolResults()[0]?.text).toContain("needs its checkpoint first");
-    expect(JSON.stringify(again.branch().at(-1))).toContain("all done");
+    expect(JSON.stringify(lastMessage(again))).toContain("all done");
   });
 });
 

@@ -34,6 +34,10 @@ export async function toolRuns(session: PiSession, count = 1): Promise<void> {
   await until(`${count} running tools`, () => begun() >= count);
 }
 
+/** The newest message of the branch; labels and facts of ours may stand behind it. */
+export const lastMessage = (session: PiSession) =>
+  session.branch().findLast(({ type }) => type === "message" || type === "custom_message");
+
 export const texts = (request: Request | undefined) => (request?.messages ?? []).map((message) => textOf(message));
 export const first = (request: Request | undefined) => texts(request)[0] ?? "";
 export const last = (request: Request | undefined) => texts(request).at(-1) ?? "";
