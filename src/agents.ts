@@ -251,11 +251,15 @@ export class AgentAccess {
     }
   }
 
-  /** The session ends: its journal is whole unless that takes long, and the registry says that nobody runs it. */
+  /**
+   * The session ends: the registry says that nobody runs it. Its journal is whole; a root, which is opened again, leaves what
+   * takes long until then. Nobody opens a child again, and it may have no other record.
+   */
   async end(ending: Ending = {}): Promise<void> {
-    await this.#sync((journal, entries) => journal.end(entries));
+    const { task } = this.#parts;
+    await (task.parent === null ? this.#sync((journal, entries) => journal.end(entries)) : this.sync());
     this.rest();
-    await this.#parts.task.markEnded(ending);
+    await task.markEnded(ending);
   }
 
   /** Whether a person has stopped the journal. */

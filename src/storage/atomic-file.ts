@@ -125,7 +125,7 @@ export function sweepLeftOvers(places: SweepPlaces, disk: DiskCalls = NODE_DISK)
   });
   eachIn(lockDirectory, (name, path) => {
     if (isLockName(name)) return (ageMs(path) ?? 0) > staleMs && reclaimStaleLock(disk, path, staleMs);
-    if (Math.abs(ageMs(path) ?? 0) <= staleMs) return false;
+    if (Math.abs(ageMs(path) ?? 0) <= staleMs || isYoungOnDisk(path)) return false;
     disk.rmdirSync(path);
     return true;
   });

@@ -18,7 +18,10 @@ import { assertChildPlace } from "./root-task.ts";
 
 /** Which root task, and where it lies. */
 export interface CreateTaskOptions {
-  /** Absolute path of the folder for everything of the task; made when it is not there. Several tasks may share one. */
+  /**
+   * Absolute path of a folder for everything of the task and for nothing else: it gets a `.gitignore` that leaves all of it
+   * out of git. Made when it is not there. Several tasks may share one.
+   */
   readonly storageRoot: string;
   /** The id of the task, 1 to 256 characters; a random one when left out. The same id gives the same task again. */
   readonly runId?: string;
@@ -47,7 +50,8 @@ const EXTENSION: CheckedObject = {
 /**
  * Makes a root task that has no session of its own, for a program whose sessions are all children: pass the context to
  * `createTokenBudgetExtension({ task: { ...context, agentName? } })`, `writeChildExtension` and `openTask`. Children are
- * ordinary. A task that is there already stays as it is; one that is of no more use is removed with its folder.
+ * ordinary, unless `setAgentCategory` has decided otherwise about `/root`. A task that is there already stays as it is.
+ * Nothing removes it but who removes its folder.
  *
  * @throws TokenBudgetError `invalid_argument`, `unknown_field`, `missing_field`: the options; `storage_failed`: the folder
  * cannot be made.

@@ -153,10 +153,11 @@ describe("a sweep", () => {
 
   test.each([JUMP_MS, -JUMP_MS])("with a clock that is %d ms off takes nothing that is being written", (ms) => {
     const { temporary, lock, sweep } = places();
-    mkdirSync(lock);
+    const [guard, request] = [`${lock}.reclaim`, `${lock}.waiting`];
+    for (const path of [lock, guard, request]) mkdirSync(path);
     jump(ms);
     expect(sweep()).toEqual({ removed: 0, failed: [] });
-    expect([temporary, lock].map((path) => existsSync(path))).toEqual([true, true]);
+    expect([temporary, lock, guard, request].map((path) => existsSync(path))).toEqual([true, true, true, true]);
   });
 
   test("spares what a living process with a clock ahead holds, and takes what one left that is dead", () => {
