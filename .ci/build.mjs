@@ -264,7 +264,8 @@ try {
   if (!existsSync(join(MADE, "types", "api.d.ts"))) fail("no types");
   putInPlace();
 } catch (error) {
-  rmSync(DIST, { recursive: true, force: true });
+  // What another build has put there meanwhile stays.
+  if (!isFresh()) rmSync(DIST, { recursive: true, force: true });
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;
 } finally {

@@ -16,18 +16,17 @@ function show(ctx: HostContext, problem: string): void {
 }
 
 /** Puts the session on a labelled model, and tells the person what became of it. */
-async function place(guard: CategoryGuard, ctx: HostContext): Promise<Placing> {
+async function place({ notices }: Host, guard: CategoryGuard, ctx: HostContext): Promise<Placing> {
   const placing = await guard.place(ctx);
-  tell(placing, ctx);
+  tell(placing, (text, type) => notices.tell(ctx, text, type));
   return placing;
 }
 
-function tell(placing: Placing, ctx: HostContext): void {
-  if (placing.type === "refused") show(ctx, shownToPerson(placing.error));
+function tell(placing: Placing, say: (text: string, type: "error" | "info") => void): void {
+  if (placing.type === "refused") say(`pi-token-budget: ${shownToPerson(placing.error)}`, "error");
   if (placing.type !== "changed") return;
   const { category, from, to } = placing;
-  notify(
-    ctx,
+  say(
     `pi-token-budget: this session is of category ${category}, so it uses ${to} and not ${from}. /category none allows any model, if this content is ordinary.`,
     "info",
   );
@@ -61,7 +60,7 @@ function wireSelections(host: Host, guard: CategoryGuard, models: RequestModels)
     try {
       const placed = await guard.place(ctx);
       // The host now says that the model it was given is in use: what is true comes last.
-      setTimeout(() => tell(placed, ctx), 0);
+      setTimeout(() => tell(placed, (text, type) => notify(ctx, text, type)), 0);
     } finally {
       placing = false;
     }
@@ -73,7 +72,7 @@ function wireRuns(host: Host, guard: CategoryGuard): void {
   // 1.x asks a virtual model for the model behind it before a request can be stopped: such a prompt is not taken at all.
   host.on("input", async (_event, ctx) => {
     if (!ctx.model || !isVirtual(ctx.model)) return undefined;
-    const { type } = await place(guard, ctx);
+    const { type } = await place(host, guard, ctx);
     return type === "refused" ? { action: "handled" } : undefined;
   });
   host.on("before_agent_start", async (event, ctx) => {
@@ -103,7 +102,7 @@ function wireSummaries(host: Host, guard: CategoryGuard): void {
     "session_before_tree",
     async ({ preparation }, ctx) => {
       if (!preparation.userWantsSummary) return undefined;
-      const { type } = await place(guard, ctx);
+      const { type } = await place(host, guard, ctx);
       return type === "refused" ? { cancel: true } : undefined;
     },
     { cancel: true },
@@ -128,7 +127,7 @@ function wireRequests(host: Host, guard: CategoryGuard, models: RequestModels): 
   host.on("session_start", async (_event, ctx) => {
     guard.started();
     follow(ctx);
-    await place(guard, ctx);
+    await place(host, guard, ctx);
     return undefined;
   });
   host.on(

@@ -23,7 +23,7 @@ export function wireBoundary(host: Host, session: CurrentSession): DropClosedWin
   const boundary = async (settled: Settled, ctx: HostContext) => {
     const { windows, enabled, publish } = session.of(ctx);
     if (!enabled()) return drop(windows, ctx, true);
-    for (const { entryId, label } of windows.labelsDue()) host.label(ctx, entryId, label);
+    labelOpeners(host, windows, ctx);
     const overflowed = !settled.aborted && !windows.isFinished() && host.isOverflow(windows.newestResponse(), ctx);
     const started = windows.settled({ overflowed, aborted: settled.aborted });
     publish();
@@ -48,4 +48,12 @@ export function wireBoundary(host: Host, session: CurrentSession): DropClosedWin
     return undefined;
   });
   return (windows, ctx) => drop(windows, ctx, true);
+}
+
+function labelOpeners(host: Host, windows: WindowShell, ctx: HostContext): void {
+  try {
+    for (const { entryId, label } of windows.labelsDue()) host.label(ctx, entryId, label);
+  } catch {
+    // The session cannot be written now, which its own entries will tell; the next boundary labels them.
+  }
 }

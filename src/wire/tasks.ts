@@ -4,7 +4,7 @@ import type { TaskDispatcher } from "../dispatch/dispatcher.ts";
 import { JournalReader } from "../history/journal-reader.ts";
 import type { ItemSource } from "../history/source.ts";
 import type { HostContext } from "../host/api.ts";
-import { endsWithRun, type Host, notify } from "../host/host.ts";
+import { endsWithRun, type Host } from "../host/host.ts";
 import { kindAt } from "../storage/blobs.ts";
 import { taskLayout } from "../task/layout.ts";
 import { todosOfHistory } from "../todo/of-history.ts";
@@ -17,7 +17,7 @@ export function wireTasks(host: Host, session: CurrentSession, wiring: Wiring): 
   let current: Promise<TaskDispatcher> | undefined;
   const dispatcher = (ctx: HostContext): Promise<TaskDispatcher> => {
     if (current === undefined) {
-      const opening = open(session, ctx, wiring);
+      const opening = open(host, session, ctx, wiring);
       current = opening;
       // One that could not be opened is opened anew the next time.
       opening.catch(() => {
@@ -66,9 +66,9 @@ function journalOf(session: CurrentSession, ctx: HostContext, agent: string): Pr
   return new JournalReader({ directory, agent }).refresh();
 }
 
-async function open(session: CurrentSession, ctx: HostContext, wiring: Wiring): Promise<TaskDispatcher> {
+async function open(host: Host, session: CurrentSession, ctx: HostContext, wiring: Wiring): Promise<TaskDispatcher> {
   const { openDispatcher } = await import("../dispatch/create.ts");
-  const report = (problem: string) => notify(ctx, `pi-token-budget: ${problem}`, "warning");
+  const report = (problem: string) => host.notices.tell(ctx, `pi-token-budget: ${problem}`, "warning");
   const { childExtension, packageDirectory } = wiring;
   const options = { childExtension, report, baseDirectory: ctx.cwd };
   const place = packageDirectory === undefined ? {} : { packageDirectory };
