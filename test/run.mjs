@@ -23,23 +23,48 @@ const FAILURE_CHARS = 1_200;
  * The files of a suite are dealt to so many runs, each of one worker that loads Pi once: runs of like length fill the
  * cores, and a run more costs some seconds.
  */
-const RUNS_OF = { unit: 2, hosts: 2 };
+const RUNS_OF = { unit: 2, hosts: 3 };
 /** Roughly how long files take, in seconds; of the others each counts as USUAL_S. It only decides who begins. */
-const USUAL_S = 5;
+const USUAL_S = 4;
 const LONG_S = {
-  "test/hosts/demo.test.ts": 60,
-  "test/hosts/copies.test.ts": 30,
-  "test/hosts/subagents-wiring.test.ts": 40,
-  "test/hosts/root-task.test.ts": 35,
-  "test/hosts/categories.test.ts": 35,
-  "test/hosts/category-dispatch.test.ts": 30,
+  "test/hosts/demo.test.ts": 80,
+  "test/acp/copied.test.ts": 60,
+  "test/hosts/subagents-children.test.ts": 60,
+  "test/packaging/modules.test.ts": 60,
+  "test/packaging/packed.test.ts": 56,
+  "test/acp/pi-acp.test.ts": 50,
+  "test/hosts/doc-snippets.test.ts": 48,
+  "test/hosts/copies.test.ts": 47,
+  "test/hosts/print-mode.test.ts": 41,
+  "test/hosts/examples.test.ts": 38,
+  "test/hosts/bare-clone.test.ts": 37,
+  "test/history/journal.test.ts": 36,
+  "test/hosts/http-notices.test.ts": 36,
+  "test/hosts/http-odd-models.test.ts": 34,
+  "test/acp/proxy.test.ts": 30,
+  "test/hosts/last-words.test.ts": 29,
+  "test/hosts/session-files.test.ts": 29,
+  "test/hosts/terminal.test.ts": 28,
+  "test/category/leaks.test.ts": 25,
   "test/hosts/http-terminal.test.ts": 25,
-  "test/hosts/http-windows.test.ts": 25,
-  "test/hosts/dispatch.test.ts": 20,
-  "test/hosts/todo.test.ts": 20,
-  "test/hosts/terminal.test.ts": 20,
+  "test/hosts/http-windows.test.ts": 24,
+  "test/hosts/ephemeral-crash.test.ts": 23,
+  "test/hosts/root-task.test.ts": 23,
+  "test/hosts/subagents.test.ts": 22,
+  "test/hosts/subagents-wiring.test.ts": 22,
+  "test/history/journal-processes.test.ts": 21,
+  "test/hosts/todo.test.ts": 19,
+  "test/hosts/long-sessions.test.ts": 17,
+  "test/hosts/reports-abort.test.ts": 17,
+  "test/hosts/two-processes.test.ts": 17,
+  "test/dispatch/dispatcher.test.ts": 16,
+  "test/hosts/settings-bytes.test.ts": 16,
+  "test/history/journal-sidecar.test.ts": 15,
+  "test/hosts/category-dispatch.test.ts": 15,
+  "test/hosts/completion-terminal.test.ts": 15,
   "test/hosts/people.test.ts": 15,
-  "test/packaging/packed.test.ts": 40,
+  "test/hosts/windows.test.ts": 15,
+  "test/hosts/categories.test.ts": 14,
 };
 
 /** Splits our own `--host` from what vitest gets. */
