@@ -1,7 +1,7 @@
 // An editor as the tests need one: the official SDK as the client, over the standard streams of our command, whose bridge
 // is the real pi-acp with a real Pi. Every line that the command wrote is kept as it came.
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { PassThrough, Readable, Writable } from "node:stream";
@@ -27,9 +27,9 @@ export const PI_ACP = join(PACKAGE_DIR, "node_modules/pi-acp/dist/index.js");
 
 let built: string | undefined;
 
-/** The command as one file for plain Node, made from the sources once in this process. */
+/** The command as one file for plain Node, made from the sources once for each test file, whose scratch folder goes. */
 function commandFile(): string {
-  if (built) return built;
+  if (built && existsSync(built)) return built;
   const outfile = join(scratchFolder(), "pi-token-budget-acp.mjs");
   const entry = join(PACKAGE_DIR, "src/acp/main.ts");
   buildSync({ entryPoints: [entry], outfile, bundle: true, platform: "node", format: "esm", target: "node20.6" });
