@@ -75,7 +75,7 @@ const OPTIONS: CheckedObject = {
     isContextOverflow: optional(FUNCTION),
   },
   meaning: (field) =>
-    isMembershipField(field)
+    isMembershipField(field) || field === "context"
       ? ` It belongs to the task: pass { task: { ...task.context, ${field === "agentName" || field === "parentAgentName" ? field : "agentName"} } }.`
       : undefined,
 };

@@ -80,6 +80,7 @@ export interface ForkSource {
 const LISTED_AGENTS_MAX = 10;
 
 const GOES_ON_APART = "The session goes on apart from the task: it can neither read nor write anything there.";
+const SENDS_NOTHING = "Its task is required, so this session sends nothing to a model.";
 
 /** An identity whose id can be written down and be a name; hosts make such ids, a hand-made session file may not. */
 export function withUsableId(identity: SessionIdentity): SessionIdentity {
@@ -127,7 +128,7 @@ export function openTask(options: OpenTaskOptions): SessionTask {
   if (refusal === undefined) return task;
   const { problem, category: strictest } = refusal;
   if (!membership) return alone(`${problem.message} The session goes on as a root task of its own.`, strictest);
-  report(`${problem.message} ${GOES_ON_APART}`);
+  report(`${problem.message} ${membership.required ? SENDS_NOTHING : GOES_ON_APART}`);
   return open({ ...ownRoot(identity, options.agentDir, strictest), locate: false, problem });
 }
 

@@ -183,6 +183,8 @@ describe("a child", () => {
     expect(child.problems).toEqual([expect.stringMatching(problem)]);
     expect(child.problems[0]).toMatch(/goes on apart from the task: it can neither read nor write anything there\.$/);
     expect(child.task).toMatchObject({ agent: "/apart", isApart: true, context: { runId: "c" } });
+    const required = place.open(place.session("d"), { membership: memberOf(task, { ...wrong, required: true }) });
+    expect(required.problems).toEqual([expect.stringMatching(/required, so this session sends nothing to a model\.$/)]);
     expect(child.task.problem?.message).toMatch(problem);
     await child.task.join();
     expect(child.task.agents().map(({ address }) => address)).toEqual(["/apart"]);
