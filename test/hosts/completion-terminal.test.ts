@@ -1,15 +1,9 @@
 // What Tab completes behind a command, as a person types it in a terminal: windows, notes, tasks and labels.
-import { afterEach, describe, it } from "vitest";
-import { type Provider, startProvider } from "../../fixtures/pi/http-provider.ts";
-import { isReady, noTerminalReason, startTerminal, type Terminal } from "../../fixtures/pi/terminal.ts";
+import { describe, it } from "vitest";
+import { noTerminalReason, type Terminal } from "../../fixtures/pi/terminal.ts";
+import { httpTerminals } from "./http-terminals.ts";
 
-let provider: Provider | undefined;
-let terminal: Terminal | undefined;
-afterEach(async () => {
-  terminal?.close();
-  await provider?.close();
-  terminal?.environment.remove();
-});
+const start = httpTerminals();
 
 const LABELLED = { tokenBudget: { categories: { "client-x": ["local/vault"] } } };
 
@@ -25,10 +19,7 @@ async function complete(t: Terminal, typed: string, whole: string): Promise<void
 
 describe.skipIf(noTerminalReason() !== undefined)("Tab behind a command", () => {
   it("completes windows, notes, the ids of tasks and labels, and Enter runs what stands there", async () => {
-    provider = await startProvider();
-    const t = startTerminal({ model: { provider, id: "obedient-32k" }, settings: LABELLED });
-    terminal = t;
-    await t.until("Pi", isReady);
+    const t = await start("obedient-32k", { settings: LABELLED });
     await t.say("work 7 of 4000");
     await t.until("the end of the work, in w2", (screen) => /The work is done\.[\s\S]*w2 · /.test(screen));
 

@@ -2,42 +2,14 @@
 // over HTTP, a real terminal.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
-import { currentHostName } from "../../fixtures/pi/hosts.ts";
-import { type Provider, startProvider } from "../../fixtures/pi/http-provider.ts";
-import {
-  isReady,
-  noTerminalReason,
-  startTerminal,
-  type Terminal,
-  type TerminalOptions,
-} from "../../fixtures/pi/terminal.ts";
+import { describe, expect, it } from "vitest";
+import { noTerminalReason } from "../../fixtures/pi/terminal.ts";
+import { count, httpTerminals, IS_SEEN_ELSEWHERE, joined, TALL } from "./http-terminals.ts";
 
-let provider: Provider | undefined;
-const open: Terminal[] = [];
-afterEach(async () => {
-  for (const terminal of open) terminal.close();
-  await provider?.close();
-  provider = undefined;
-  for (const { environment } of open.splice(0)) environment.remove();
-});
+const start = httpTerminals();
 
-async function start(id: string, options: Omit<TerminalOptions, "model"> = {}): Promise<Terminal> {
-  provider ??= await startProvider();
-  const terminal = startTerminal({ model: { provider, id }, ...options });
-  open.push(terminal);
-  await terminal.until("Pi", isReady);
-  return terminal;
-}
-
-/** Words as they are where the terminal breaks lines. */
-const joined = (screen: string) => screen.replace(/\s+/g, " ");
-const count = (text: string, words: string) => text.split(words).length - 1;
-const TALL = 160;
 const NARROW = 40;
 const OPEN_TOO = "has this session open too";
-/** The oldest and the newest are looked at; what is between them is drawn by the same calls. */
-const IS_SEEN_ELSEWHERE = currentHostName() === "0.84.4";
 
 describe.skipIf(noTerminalReason() !== undefined || IS_SEEN_ELSEWHERE)("in a terminal", () => {
   it("two Pi on one session are told of each other: the second below the restored chat, the first when it comes", async () => {

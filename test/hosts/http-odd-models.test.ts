@@ -1,40 +1,20 @@
 // Providers over HTTP that are odd in what they answer: the same refused call for ever, nothing at all, usage only at the end.
 // Requests stay bounded, the person is told, and Pi goes on.
-import { afterEach, describe, expect, it } from "vitest";
-import { currentHostName } from "../../fixtures/pi/hosts.ts";
-import { type Provider, startProvider } from "../../fixtures/pi/http-provider.ts";
+import { describe, expect, it } from "vitest";
 import { requestTokens } from "../../fixtures/pi/scripted-model.ts";
-import { isReady, noTerminalReason, startTerminal, type Terminal } from "../../fixtures/pi/terminal.ts";
+import { noTerminalReason } from "../../fixtures/pi/terminal.ts";
+import { httpTerminals, IS_SEEN_ELSEWHERE, joined, TALL } from "./http-terminals.ts";
 import { first, last, texts } from "./support.ts";
 
 /** The default of `fenceMaxRequests`. */
 const BOUND = 5;
 const WINDOW_TOKENS = 32_768;
-/** All of a scenario fits: newer hosts keep no more than the screen. */
-const ROWS = 160;
 
-let provider: Provider | undefined;
-let terminal: Terminal | undefined;
-afterEach(async () => {
-  terminal?.close();
-  await provider?.close();
-  terminal?.environment.remove();
-});
-
-async function start(id: string): Promise<Terminal> {
-  provider = await startProvider();
-  terminal = startTerminal({ model: { provider, id }, rows: ROWS });
-  await terminal.until("Pi", isReady);
-  return terminal;
-}
-
-const joined = (screen: string) => screen.replace(/\s+/g, " ");
-/** The oldest and the newest are looked at; what is between them is drawn by the same calls. */
-const IS_SEEN_ELSEWHERE = currentHostName() === "0.84.4";
+const start = httpTerminals();
 
 describe.skipIf(noTerminalReason() !== undefined || IS_SEEN_ELSEWHERE)("a provider over HTTP, in a terminal,", () => {
   it("that always answers with the same refused call is asked a bounded number of times under a fence, and Esc ends it", async () => {
-    const t = await start("refused-32k");
+    const t = await start("refused-32k", { rows: TALL });
     await t.say("save it");
     await t.until("the next window", (screen) => /w2 · .*opened without a note/.test(screen));
     await t.press("Escape");
@@ -54,7 +34,7 @@ describe.skipIf(noTerminalReason() !== undefined || IS_SEEN_ELSEWHERE)("a provid
   });
 
   it("that answers with nothing costs one request a prompt, and one for a checkpoint that it does not save", async () => {
-    const t = await start("empty-32k");
+    const t = await start("empty-32k", { rows: TALL });
     for (let prompts = 1; prompts <= 2; prompts++) {
       await t.say(`prompt ${prompts}`);
       await t.until("the request", () => t.requests().length === prompts);
@@ -78,7 +58,7 @@ describe.skipIf(noTerminalReason() !== undefined || IS_SEEN_ELSEWHERE)("a provid
   });
 
   it("that reports usage at the end of a run alone is measured by estimates until then: no request is too long", async () => {
-    const t = await start("late-32k");
+    const t = await start("late-32k", { rows: TALL });
     await t.say("work 14 of 4000");
     await t.until("the end of the work", (screen) => /The work is done\.[\s\S]*w\d · \d+ % left/.test(screen));
     const requests = t.requests();

@@ -1,30 +1,11 @@
 // A real provider over HTTP and a person at a real terminal: several windows, models that do not do what they are told, errors,
 // and a screen of 40 columns. What the terminal shows is compared with what the provider was sent.
-import { afterEach, describe, expect, it } from "vitest";
-import { type Provider, startProvider } from "../../fixtures/pi/http-provider.ts";
-import {
-  isReady,
-  noTerminalReason,
-  startTerminal,
-  type Terminal,
-  type TerminalOptions,
-} from "../../fixtures/pi/terminal.ts";
+import { describe, expect, it } from "vitest";
+import { noTerminalReason } from "../../fixtures/pi/terminal.ts";
+import { httpTerminals } from "./http-terminals.ts";
 import { first, texts, whole } from "./support.ts";
 
-let provider: Provider | undefined;
-let terminal: Terminal | undefined;
-afterEach(async () => {
-  terminal?.close();
-  await provider?.close();
-  terminal?.environment.remove();
-});
-
-async function start(id: string, options: Omit<TerminalOptions, "model"> = {}): Promise<Terminal> {
-  provider = await startProvider();
-  terminal = startTerminal({ model: { provider, id }, ...options });
-  await terminal.until("Pi", isReady);
-  return terminal;
-}
+const start = httpTerminals();
 
 const NARROW = 40;
 

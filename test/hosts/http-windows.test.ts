@@ -1,40 +1,18 @@
 // A provider over HTTP and a person at a real terminal, with models that do not do what windows ask of them: one that never
 // saves its checkpoint, one that never calls a tool, and one whose window leaves no room for windows.
-import { afterEach, describe, expect, it } from "vitest";
-import { currentHostName } from "../../fixtures/pi/hosts.ts";
-import { type Provider, startProvider } from "../../fixtures/pi/http-provider.ts";
-import { isReady, noTerminalReason, startTerminal, type Terminal } from "../../fixtures/pi/terminal.ts";
+import { describe, expect, it } from "vitest";
+import { noTerminalReason } from "../../fixtures/pi/terminal.ts";
+import { count, httpTerminals, IS_SEEN_ELSEWHERE, joined, TALL } from "./http-terminals.ts";
 import { first, last, texts } from "./support.ts";
 
 /** The default of `fenceMaxRequests`. */
 const BOUND = 5;
 
-let provider: Provider | undefined;
-let terminal: Terminal | undefined;
-afterEach(async () => {
-  terminal?.close();
-  await provider?.close();
-  terminal?.environment.remove();
-});
-
-async function start(id: string): Promise<Terminal> {
-  provider = await startProvider();
-  // All of a scenario fits: newer hosts keep no more than the screen.
-  terminal = startTerminal({ model: { provider, id }, rows: ROWS });
-  await terminal.until("Pi", isReady);
-  return terminal;
-}
-
-const ROWS = 160;
-const count = (text: string, words: string) => text.split(words).length - 1;
-/** Words as they are where the terminal breaks lines. */
-const joined = (screen: string) => screen.replace(/\s+/g, " ");
-/** The oldest and the newest are looked at; what is between them is drawn by the same calls. */
-const IS_SEEN_ELSEWHERE = currentHostName() === "0.84.4";
+const start = httpTerminals();
 
 describe.skipIf(noTerminalReason() !== undefined || IS_SEEN_ELSEWHERE)("a model over HTTP, in a terminal", () => {
   it("that never saves its checkpoint is in a new window after a bounded number of requests, and the person is told once", async () => {
-    const t = await start("stubborn-32k");
+    const t = await start("stubborn-32k", { rows: TALL });
     await t.say("work 14 of 4000");
     await t.until("the end of the work, in w2", (screen) => /The work is done\.[\s\S]*w2 · /.test(screen));
     const requests = t.requests();
@@ -54,7 +32,7 @@ describe.skipIf(noTerminalReason() !== undefined || IS_SEEN_ELSEWHERE)("a model 
   });
 
   it("that only talks is reminded before it is asked for a checkpoint", async () => {
-    const t = await start("chat-32k");
+    const t = await start("chat-32k", { rows: TALL });
     for (let turn = 1; turn <= 9; turn++) {
       const before = t.requests().length;
       await t.say(`say ${2_500 + turn}`);
@@ -68,7 +46,7 @@ describe.skipIf(noTerminalReason() !== undefined || IS_SEEN_ELSEWHERE)("a model 
   });
 
   it("whose window leaves no room works as in Pi alone, and one sentence says so", async () => {
-    const t = await start("obedient-8k");
+    const t = await start("obedient-8k", { rows: TALL });
     await t.say("work 9");
     // Pi takes notices off the screen when it compacts, which it does after each answer in so small a window.
     const told = await t.until("the sentence", (screen) => joined(screen).includes("Windows are off in this session"));
