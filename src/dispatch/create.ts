@@ -1,12 +1,12 @@
 // A dispatcher with its runners.
 import type { TaskMembership } from "../task/context.ts";
-import { cliRunner } from "./cli-runner.ts";
 import { TaskDispatcher } from "./dispatcher.ts";
-import type { RunLimits } from "./limits.ts";
 import type { DispatchParent, RouteDoor } from "./parent.ts";
 import type { Quota } from "./quota.ts";
-import type { Runner } from "./runner.ts";
-import { sessionRunner } from "./session-runner.ts";
+import { cliRunner } from "./run/cli-runner.ts";
+import type { RunLimits } from "./run/limits.ts";
+import type { Runner } from "./run/runner.ts";
+import { sessionRunner } from "./run/session-runner.ts";
 import { DEFAULT_TASK_SETTINGS, type TaskSettings } from "./settings.ts";
 
 /** What a launcher may say of its dispatcher; each field may be left out. */

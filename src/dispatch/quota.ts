@@ -1,5 +1,5 @@
 // Whether one more task may be dispatched, by what was used today. Pure.
-import type { TaskRecord } from "./record.ts";
+import type { TaskRecord } from "./record/rules.ts";
 
 /** What the tasks of this root task used since the day began, in UTC. */
 export interface QuotaUsage {

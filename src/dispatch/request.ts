@@ -3,12 +3,12 @@ import { shownValue, TokenBudgetError } from "../errors.ts";
 import { ANYTHING, assertObject, type CheckedObject, FILLED_TEXT, LIST, optional, SIGNAL } from "../options.ts";
 import { childAddress } from "../task/addresses.ts";
 import { type Category, type CategoryChoice, canRead, taskCategoryChoice } from "../task/category.ts";
-import { type Attachment, checkedAttachments } from "./attachments.ts";
+import { type Attachment, checkedAttachments } from "./files/attachments.ts";
+import { checkedCwd } from "./files/workspace.ts";
 import type { DispatchParent } from "./parent.ts";
-import type { NewFile, TaskRow } from "./record.ts";
-import { parseContext, parseGoal } from "./record.ts";
-import type { Runner } from "./runner.ts";
-import { checkedCwd } from "./workspace.ts";
+import type { NewFile, TaskRow } from "./record/rules.ts";
+import { parseContext, parseGoal } from "./record/rules.ts";
+import type { Runner } from "./run/runner.ts";
 
 /** A task to be opened. */
 export interface DispatchRequest {

@@ -7,7 +7,7 @@ import { assertArgument, fieldOf, OBJECT } from "../options.ts";
 import { headOf } from "../storage/text.ts";
 import { assertFlow } from "../task/category.ts";
 import type { TaskDispatcher } from "./dispatcher.ts";
-import type { FileView, TaskView } from "./view.ts";
+import type { FileView, TaskView } from "./record/view.ts";
 
 export const TASK_TOOL_NAME = "dispatch_task";
 

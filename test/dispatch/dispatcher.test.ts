@@ -14,8 +14,8 @@ import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { pdf, workbook } from "../../fixtures/files/documents.ts";
 import { until } from "../../fixtures/pi/wait.ts";
-import { checkedAttachments } from "../../src/dispatch/attachments.ts";
-import type { TaskView } from "../../src/dispatch/view.ts";
+import { checkedAttachments } from "../../src/dispatch/files/attachments.ts";
+import type { TaskView } from "../../src/dispatch/record/view.ts";
 import { answering, bench, runnerOf, scriptRunner } from "./dispatchers.ts";
 
 describe("a task", () => {

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { storedName, workName } from "../../src/dispatch/names.ts";
+import { storedName, workName } from "../../src/dispatch/files/names.ts";
+import { collectedRoles, isNamedIn } from "../../src/dispatch/files/roles.ts";
 import {
   ended,
   GOAL_MAX_CHARS,
@@ -12,9 +13,8 @@ import {
   TITLE_MAX_CHARS,
   titleOf,
   withStep,
-} from "../../src/dispatch/record.ts";
-import { collectedRoles, isNamedIn } from "../../src/dispatch/roles.ts";
-import { withoutInternalPaths } from "../../src/dispatch/run-log.ts";
+} from "../../src/dispatch/record/rules.ts";
+import { withoutInternalPaths } from "../../src/dispatch/run/run-log.ts";
 import { countCodePoints } from "../../src/storage/text.ts";
 
 describe("the title", () => {

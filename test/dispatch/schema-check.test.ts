@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { schemaProblem } from "../../src/dispatch/schema-check.ts";
+import { schemaProblem } from "../../src/dispatch/record/schema-check.ts";
 
 const closed = { additionalProperties: false };
 const schema = Type.Object(

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { bundled } from "../../fixtures/pi/bundle.ts";
 import { dailyQuota } from "../../src/dispatch/quota.ts";
-import { RecordStore } from "../../src/dispatch/store.ts";
+import { RecordStore } from "../../src/dispatch/record/store.ts";
 import { Registry } from "../../src/task/registry.ts";
 import type { Registration } from "../../src/task/roster.ts";
 import { inMemory, newPlace } from "../task/tasks.ts";

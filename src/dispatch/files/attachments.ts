@@ -1,8 +1,8 @@
 // What may be attached to a task: plain files of a bounded size, checked before anything is stored.
 import { basename, isAbsolute, resolve } from "node:path";
-import { messageOf, shownValue, TokenBudgetError } from "../errors.ts";
-import { kindAt, sizeOf } from "../storage/blobs.ts";
-import type { NewFile } from "./record.ts";
+import { messageOf, shownValue, TokenBudgetError } from "../../errors.ts";
+import { kindAt, sizeOf } from "../../storage/blobs.ts";
+import type { NewFile } from "../record/rules.ts";
 
 /** Largest attachment. */
 export const ATTACHMENT_MAX_BYTES = 100_000_000;

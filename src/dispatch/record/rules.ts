@@ -1,7 +1,7 @@
 // The task record: what is kept of a dispatched task, and the rules its rows keep. Rows hold metadata only; bytes lie in
 // files beside the record. Pure.
-import { shownValue, TokenBudgetError } from "../errors.ts";
-import { headOf, oneLine, shorten } from "../storage/text.ts";
+import { shownValue, TokenBudgetError } from "../../errors.ts";
+import { headOf, oneLine, shorten } from "../../storage/text.ts";
 
 /** Longest title, in characters. */
 export const TITLE_MAX_CHARS = 60;

@@ -1,19 +1,19 @@
 // One run of a task, from its working directory to the commit of its end. It always comes to an end: the runner is given
 // bounds, and whatever fails on the way becomes the task's error.
 import { join } from "node:path";
-import { messageOf } from "../errors.ts";
-import { realPathOf } from "../storage/blobs.ts";
-import type { TaskMembership } from "../task/context.ts";
-import { extractText } from "./extract/extract.ts";
+import { messageOf } from "../../errors.ts";
+import { extractText } from "../../extract/extract.ts";
+import { realPathOf } from "../../storage/blobs.ts";
+import type { TaskMembership } from "../../task/context.ts";
+import { type PromptAttachment, shownText, TASK_SYSTEM_PROMPT, taskPrompt } from "../brief/prompt.ts";
+import type { Transcript } from "../brief/transcript.ts";
+import { Workspace } from "../files/workspace.ts";
+import type { NewFile } from "../record/rules.ts";
+import { ERROR_INTERRUPTED, filesByRole, type TaskEnd, type TaskRecord } from "../record/rules.ts";
+import type { RecordStore } from "../record/store.ts";
 import type { RunLimits, StopReason } from "./limits.ts";
-import { type PromptAttachment, shownText, TASK_SYSTEM_PROMPT, taskPrompt } from "./prompt.ts";
-import type { NewFile } from "./record.ts";
-import { ERROR_INTERRUPTED, filesByRole, type TaskEnd, type TaskRecord } from "./record.ts";
 import { type RunEvent, RunLog, withoutInternalPaths } from "./run-log.ts";
 import type { Runner } from "./runner.ts";
-import type { RecordStore } from "./store.ts";
-import type { Transcript } from "./transcript.ts";
-import { Workspace } from "./workspace.ts";
 
 export interface RunParts {
   readonly store: RecordStore;

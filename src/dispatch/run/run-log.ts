@@ -1,9 +1,9 @@
 // What is kept of a run while its events pass by: short steps, the newest hint, the newest answer, and what the provider
 // says was used. Never the raw events. Pure but for what it accumulates.
-import { blocksOf, isTextBlock, isToolCallBlock } from "../host/entries.ts";
-import { oneLine, shorten } from "../storage/text.ts";
-import { newId } from "./names.ts";
-import { progressLine, type UsageRow, withStep } from "./record.ts";
+import { blocksOf, isTextBlock, isToolCallBlock } from "../../host/entries.ts";
+import { oneLine, shorten } from "../../storage/text.ts";
+import { newId } from "../files/names.ts";
+import { progressLine, type UsageRow, withStep } from "../record/rules.ts";
 
 /** What a runner tells while it runs; each is a sign of life too. */
 export type RunEvent =

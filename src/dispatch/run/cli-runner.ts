@@ -3,12 +3,12 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { StringDecoder } from "node:string_decoder";
-import { messageOf } from "../errors.ts";
-import { piCommand } from "../host/pi-command.ts";
-import { makePrivateDirectory, removeTree, writeNewText } from "../storage/blobs.ts";
-import { writeChildEntry } from "../subagents/child-entry.ts";
-import { neededPackage } from "../subagents/packages.ts";
-import { taskLayout } from "../task/layout.ts";
+import { messageOf } from "../../errors.ts";
+import { piCommand } from "../../host/pi-command.ts";
+import { makePrivateDirectory, removeTree, writeNewText } from "../../storage/blobs.ts";
+import { writeChildEntry } from "../../subagents/child-entry.ts";
+import { neededPackage } from "../../subagents/packages.ts";
+import { taskLayout } from "../../task/layout.ts";
 import { eventsOf } from "./run-log.ts";
 import type { Runner, RunRequest } from "./runner.ts";
 

@@ -2,8 +2,8 @@
 // worker that needs one.
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { isFile } from "../../subagents/packages.ts";
-import type { WorkerRequest } from "./worker-code.ts";
+import { isFile } from "../subagents/packages.ts";
+import type { WorkerRequest } from "./worker-program.ts";
 
 interface Library {
   readonly name: string;

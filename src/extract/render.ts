@@ -1,6 +1,6 @@
 // Extracted content as the text that lies beside an attachment: bounded, and saying at its end what is missing. Pure.
-import { countCodePoints, headOf, oneLine } from "../../storage/text.ts";
-import type { SheetContent } from "./worker-code.ts";
+import { countCodePoints, headOf, oneLine } from "../storage/text.ts";
+import type { SheetContent } from "./worker-program.ts";
 
 /** Text of a file, and whether some of it was cut. */
 export interface Extracted {

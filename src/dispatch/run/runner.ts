@@ -1,5 +1,5 @@
 // What carries out a task. Both of ours load this package in the child, so that it is an agent of the root task.
-import type { TaskMembership } from "../task/context.ts";
+import type { TaskMembership } from "../../task/context.ts";
 import type { RunEvent } from "./run-log.ts";
 
 /** A task to be carried out. */

@@ -1,7 +1,7 @@
 // Runs a task as a child Pi session in this process, joined to the root task by this package's own extension.
-import { agentDirectory } from "../host/agent-dir.ts";
-import { type ChildSession, type HostSdk, loadHostSdk, openChildSession } from "../host/sdk.ts";
-import type { TaskMembership } from "../task/context.ts";
+import { agentDirectory } from "../../host/agent-dir.ts";
+import { type ChildSession, type HostSdk, loadHostSdk, openChildSession } from "../../host/sdk.ts";
+import type { TaskMembership } from "../../task/context.ts";
 import { eventsOf } from "./run-log.ts";
 import type { Runner, RunRequest } from "./runner.ts";
 

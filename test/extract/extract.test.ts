@@ -4,9 +4,9 @@ import { pathToFileURL } from "node:url";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { pdf, table, wordDocument, workbook } from "../../fixtures/files/documents.ts";
-import { type Extraction, extractText } from "../../src/dispatch/extract/extract.ts";
-import { htmlText } from "../../src/dispatch/extract/html.ts";
-import { boundedText, sheetsText } from "../../src/dispatch/extract/render.ts";
+import { type Extraction, extractText } from "../../src/extract/extract.ts";
+import { htmlText } from "../../src/extract/html.ts";
+import { boundedText, sheetsText } from "../../src/extract/render.ts";
 import { countCodePoints } from "../../src/storage/text.ts";
 import { temporaryDirectory } from "../storage/disks.ts";
 

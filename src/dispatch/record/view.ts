@@ -1,7 +1,7 @@
 // Tasks as others see them: without stored names and processes, and in neutral form where they may not be read. Pure.
-import { type Category, canRead } from "../task/category.ts";
-import type { FileRow, TaskRecord, TaskStatus, UsageRow } from "./record.ts";
-import { filesByRole } from "./record.ts";
+import { type Category, canRead } from "../../task/category.ts";
+import type { FileRow, TaskRecord, TaskStatus, UsageRow } from "./rules.ts";
+import { filesByRole } from "./rules.ts";
 
 /** A file of a task; `openFile` gives its bytes. */
 export interface FileView {

@@ -2,17 +2,17 @@
 // files beside it under random names. Bytes are always there before a row names them, and go after no row does.
 import { randomUUID } from "node:crypto";
 import { dirname, join } from "node:path";
-import { messageOf, shownValue, TokenBudgetError } from "../errors.ts";
-import { AtomicFiles, sweepLeftOvers } from "../storage/atomic-file.ts";
-import { copyPlainFile, kindAt, makePrivateDirectory, modifiedMsAt, namesAt, removeTree } from "../storage/blobs.ts";
-import { diskNowMs } from "../storage/clocks.ts";
-import { type DiskCalls, NODE_DISK, storageFailure } from "../storage/disk.ts";
-import { type HeldLock, LockDirectory } from "../storage/lock.ts";
-import { isRunning, type ProcessName } from "../storage/processes.ts";
-import { readVersionedJson, type VersionedFile, writeVersionedJson } from "../storage/versioned-json.ts";
-import type { TaskContext } from "../task/context.ts";
-import { taskLayout } from "../task/layout.ts";
-import { contentTypeOf, kindOf, newId, storedName } from "./names.ts";
+import { messageOf, shownValue, TokenBudgetError } from "../../errors.ts";
+import { AtomicFiles, sweepLeftOvers } from "../../storage/atomic-file.ts";
+import { copyPlainFile, kindAt, makePrivateDirectory, modifiedMsAt, namesAt, removeTree } from "../../storage/blobs.ts";
+import { diskNowMs } from "../../storage/clocks.ts";
+import { type DiskCalls, NODE_DISK, storageFailure } from "../../storage/disk.ts";
+import { type HeldLock, LockDirectory } from "../../storage/lock.ts";
+import { isRunning, type ProcessName } from "../../storage/processes.ts";
+import { readVersionedJson, type VersionedFile, writeVersionedJson } from "../../storage/versioned-json.ts";
+import type { TaskContext } from "../../task/context.ts";
+import { taskLayout } from "../../task/layout.ts";
+import { contentTypeOf, kindOf, newId, storedName } from "../files/names.ts";
 import {
   ERROR_INTERRUPTED,
   ended,
@@ -24,8 +24,8 @@ import {
   type TaskRecord,
   type TaskRow,
   type UsageRow,
-} from "./record.ts";
-import { parseRecord, parseRefusals, RECORD_FORMAT_VERSION } from "./record-file.ts";
+} from "./rules.ts";
+import { parseRecord, parseRefusals, RECORD_FORMAT_VERSION } from "./schema.ts";
 
 const RECORD_FILE = /^([a-z0-9]{8,64})\.json$/;
 const REFUSALS_NAME = "refusals";

@@ -1,6 +1,6 @@
 // Names and kinds of a task's files, by what their names say. Pure.
 import { randomBytes } from "node:crypto";
-import { headOf } from "../storage/text.ts";
+import { headOf } from "../../storage/text.ts";
 
 /** Longest name of a file in a working directory, in characters; file systems take 255 bytes. */
 const NAME_MAX_CHARS = 60;

@@ -1,15 +1,15 @@
 // What a child may be told of the root task: earlier turns, finished tasks, and where the person's messages can be read.
 // Everything is asked of `canRead` with the child as the viewer; what it may not read is not mentioned.
-import { JournalReader } from "../history/journal-reader.ts";
-import type { ItemSource } from "../history/source.ts";
-import { ROOT_ADDRESS } from "../task/addresses.ts";
-import { type Category, canRead } from "../task/category.ts";
-import { taskLayout } from "../task/layout.ts";
-import type { DispatchParent } from "./parent.ts";
-import type { TaskRecord, TaskRow } from "./record.ts";
-import type { TaskSettings } from "./settings.ts";
+import { JournalReader } from "../../history/journal-reader.ts";
+import type { ItemSource } from "../../history/source.ts";
+import { ROOT_ADDRESS } from "../../task/addresses.ts";
+import { type Category, canRead } from "../../task/category.ts";
+import { taskLayout } from "../../task/layout.ts";
+import type { DispatchParent } from "../parent.ts";
+import type { TaskRecord, TaskRow } from "../record/rules.ts";
+import { mayView } from "../record/view.ts";
+import type { TaskSettings } from "../settings.ts";
 import { NO_TRANSCRIPT, recentHumanItems, type Transcript, transcriptOf } from "./transcript.ts";
-import { mayView } from "./view.ts";
 
 /** What an agent's journal says; undefined when it cannot be read. A task can do without what was said before. */
 async function historyOf({ context }: DispatchParent, agent: string): Promise<ItemSource | undefined> {

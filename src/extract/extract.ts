@@ -1,15 +1,15 @@
 // The text of an attachment, for the child to read. A failure is a note with its reason and never stops a task. Documents
 // are read in a worker with bounds on time and memory, so that a hostile file costs neither the session nor its patience.
 import { Worker } from "node:worker_threads";
-import { messageOf } from "../../errors.ts";
-import { sizeOf } from "../../storage/blobs.ts";
-import { NODE_DISK } from "../../storage/disk.ts";
-import { readPlainFile } from "../../storage/plain-file.ts";
-import { formOf } from "../names.ts";
+import { formOf } from "../dispatch/files/names.ts";
+import { messageOf } from "../errors.ts";
+import { sizeOf } from "../storage/blobs.ts";
+import { NODE_DISK } from "../storage/disk.ts";
+import { readPlainFile } from "../storage/plain-file.ts";
 import { htmlText } from "./html.ts";
 import { LIBRARIES, libraryUrl } from "./libraries.ts";
 import { boundedText, type Extracted, pagesText, sheetsText } from "./render.ts";
-import { WORKER_CODE, type WorkerAnswer, type WorkerRequest } from "./worker-code.ts";
+import { WORKER_CODE, type WorkerAnswer, type WorkerRequest } from "./worker-program.ts";
 
 /** Larger files are left to the child's own tools. */
 const EXTRACT_MAX_BYTES = 50_000_000;

@@ -1,7 +1,7 @@
 // A task that runs here, as whoever dispatched it holds it: its events, its end, and the way to stop it.
-import { messageOf } from "../errors.ts";
+import { messageOf } from "../../errors.ts";
+import type { TaskView } from "../record/view.ts";
 import type { StopReason } from "./limits.ts";
-import type { TaskView } from "./view.ts";
 
 /** What happens to a task. */
 export type TaskEvent =

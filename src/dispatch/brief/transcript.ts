@@ -1,11 +1,11 @@
 // The earlier turns of a root session as a task is told them: quoted, bounded, newest last. Whether they may be told at all
 // is decided by `canRead` before anything is read. Pure.
-import type { ItemSource } from "../history/source.ts";
-import { blocksOf, isTextBlock } from "../host/entries.ts";
-import { type Row, windowId } from "../log/branch.ts";
-import { countCodePoints, shorten } from "../storage/text.ts";
-import { type Category, canRead } from "../task/category.ts";
-import type { TaskRecord } from "./record.ts";
+import type { ItemSource } from "../../history/source.ts";
+import { blocksOf, isTextBlock } from "../../host/entries.ts";
+import { type Row, windowId } from "../../log/branch.ts";
+import { countCodePoints, shorten } from "../../storage/text.ts";
+import { type Category, canRead } from "../../task/category.ts";
+import type { TaskRecord } from "../record/rules.ts";
 
 export interface TranscriptLimits {
   /** Characters of all turns together (setting `taskHistoryChars`). */

@@ -1,7 +1,7 @@
 // The directory a task works in: made fresh with copies of the inputs, looked through when the run is over, and removed.
 // Originals lie elsewhere and are never touched; nothing is collected that leads out of the directory.
 import { dirname, join } from "node:path";
-import { shownValue, TokenBudgetError } from "../errors.ts";
+import { shownValue, TokenBudgetError } from "../../errors.ts";
 import {
   blobFacts,
   copyPlainFile,
@@ -10,11 +10,11 @@ import {
   realPathOf,
   removeTree,
   writeNewText,
-} from "../storage/blobs.ts";
-import { NODE_DISK } from "../storage/disk.ts";
-import { type FoundFile, walkPlainFiles } from "../storage/tree.ts";
+} from "../../storage/blobs.ts";
+import { NODE_DISK } from "../../storage/disk.ts";
+import { type FoundFile, walkPlainFiles } from "../../storage/tree.ts";
+import type { FileRow, NewFile } from "../record/rules.ts";
 import { workName } from "./names.ts";
-import type { FileRow, NewFile } from "./record.ts";
 import { ATTACHMENTS_FOLDER, collectedRoles, OUTPUT_FOLDER, WORK_FOLDER } from "./roles.ts";
 
 /** Files that are collected of one run, the products first; a dependency folder would be thousands. */

@@ -1,6 +1,6 @@
 // The file format of a task record: one JSON file per task, checked whole on every read. Pure but for the files given.
 import { type Static, Type } from "@sinclair/typebox";
-import { TokenBudgetError } from "../errors.ts";
+import { TokenBudgetError } from "../../errors.ts";
 import {
   ERROR_MAX_CHARS,
   GOAL_MAX_CHARS,
@@ -10,7 +10,7 @@ import {
   STEPS_MAX_ROWS,
   type TaskRecord,
   TITLE_MAX_CHARS,
-} from "./record.ts";
+} from "./rules.ts";
 import { schemaProblem } from "./schema-check.ts";
 
 export const RECORD_FORMAT_VERSION = 1;

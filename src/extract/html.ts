@@ -1,6 +1,6 @@
 // The text of a web page, or of a Word document that became one: lines for blocks, tabs between cells. It goes through the
 // page once, tag by tag: whatever a page holds, it takes no longer than its length. Pure.
-import { oneLine } from "../../storage/text.ts";
+import { oneLine } from "../storage/text.ts";
 
 const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " " };
 

@@ -1,6 +1,7 @@
 // What a file that a run left behind is: a product, something in between, or nothing to keep. Pure.
+
+import type { FileRole } from "../record/rules.ts";
 import { baseName, isMarkdown, isSpreadsheet, isTable } from "./names.ts";
-import type { FileRole } from "./record.ts";
 
 export const OUTPUT_FOLDER = "output";
 export const WORK_FOLDER = "work";

@@ -1,8 +1,9 @@
 // What a task's child is told. The system prompt is the same for every task, so that a provider's prefix cache can hit
 // across tasks; whatever differs stands in the one user message, and what changes least stands first there. Pure.
-import { oneLine } from "../storage/text.ts";
-import type { Extraction } from "./extract/extract.ts";
-import { formName, isSpreadsheet } from "./names.ts";
+
+import type { Extraction } from "../../extract/extract.ts";
+import { oneLine } from "../../storage/text.ts";
+import { formName, isSpreadsheet } from "../files/names.ts";
 import type { ItemReference, Transcript } from "./transcript.ts";
 
 /** Nothing that differs between two tasks may stand here, and no text of a document. */
