@@ -336,6 +336,7 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
     const other = task.otherProcess();
     if (other !== undefined && other !== toldProcess) report(openElsewhere(other));
     toldProcess = other;
+    void task.stay();
     return other !== undefined;
   };
   const figures = () => budgetFigures(windows.used(), windowSize(ctx), settings().hardRolloverUsedTokens);
@@ -398,6 +399,7 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
       void access.announce();
       void access.sync();
       await meet("running children");
+      void task.stay();
       // Switched off, a session keeps the windows it has but gets nothing new.
       if (!enabled() && isUntouched) return withoutRequests(messages);
       const projected = await windows.request(messages, ctx.signal, (isMissing) => waitForEntry(ctx, isMissing));

@@ -257,6 +257,7 @@ export class SessionTask {
   readonly #registration: Registration;
   #joining: Promise<void> | undefined;
   #isRegistered = false;
+  #staying: Promise<void> | undefined;
   #joinProblem: TokenBudgetError | undefined;
   /** What the registry said of this agent when this process came: another one may run it. */
   readonly #before: AgentState | undefined;
@@ -379,11 +380,36 @@ export class SessionTask {
     if (!this.#isRegistered) return;
     const left = this.#isOthers(this.#before) ? this.#before : undefined;
     if (restarts && left === undefined) return;
+    this.#isRegistered = false;
+    await this.#staying;
     try {
       await this.registry.markEnded(this.place, process.pid, left);
     } catch (error) {
       this.#options.report(messageOf(error));
     }
+  }
+
+  /**
+   * Registers this process again when the one that registered after it is gone: the agent still runs here. Costs a look at
+   * the registry while nothing changes.
+   */
+  async stay(): Promise<void> {
+    if (this.#staying) return this.#staying;
+    if (!this.#isRegistered || !this.#isLeft(this.#known())) return;
+    const registered = this.registry.update((roster) =>
+      this.#isLeft(agentOf(roster, this.#registration)) ? this.#with(roster) : roster,
+    );
+    this.#staying = registered.then(
+      () => undefined,
+      (error: unknown) => this.#options.report(messageOf(error)),
+    );
+    await this.#staying;
+    this.#staying = undefined;
+  }
+
+  /** Whether the registry names no living process for the agent. One that may run elsewhere counts as living. */
+  #isLeft(agent: RosterAgent | undefined): boolean {
+    return agent !== undefined && (agent.state.type === "ended" || this.registry.fateOf(agent) === "gone");
   }
 
   /** The id of the process that ran this agent when this one came, and still does; undefined when there is none. */

@@ -2,7 +2,7 @@
 // is true, and what the session leaves is not forgotten under the other's hands.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { prepareCli } from "../../fixtures/pi/cli.ts";
@@ -37,6 +37,8 @@ async function otherPi(s: PiSession): Promise<{ readonly child: ChildProcess; en
   });
   const registry = join(taskOf(s), "registry.json");
   await until("the other process", () => readFileSync(registry, "utf8").includes(`"pid":${child.pid}`));
+  // Killed with the registry's lock in its hands it would hold up whoever waits for that.
+  await until("the lock let go", () => readdirSync(join(taskOf(s), "registry.meta", "locks")).length === 0);
   return {
     child,
     end: async () => {
@@ -45,6 +47,10 @@ async function otherPi(s: PiSession): Promise<{ readonly child: ChildProcess; en
     },
   };
 }
+
+const stateOf = (s: PiSession) =>
+  (JSON.parse(readFileSync(join(taskOf(s), "registry.json"), "utf8")) as { agents: { state: unknown }[] }).agents[0]
+    ?.state;
 
 const opened = async () => {
   const s = await pi({
@@ -94,4 +100,21 @@ it("what was to be forgotten and cannot, since another came meanwhile, is told a
   const words = written.mock.calls.map(([text]) => String(text)).join("");
   expect(words).toContain(`Nothing was removed: the session is open, process ${child.pid}`);
   expect(existsSync(taskOf(s))).toBe(true);
+});
+
+it("a session whose second process was killed counts as running again, and still does without a screen", async () => {
+  for (const ui of [true, false]) {
+    const s = await pi({
+      ui,
+      next: (_request, n) => (n === 0 ? [call("notes_write_file", { path: "a.md", text: "kept" })] : "done"),
+    });
+    await s.prompt("go");
+    const { child, end } = await otherPi(s);
+    await end();
+    expect(stateOf(s)).toMatchObject({ type: "running", pid: child.pid });
+    if (!ui) await s.prompt("and on");
+    await until("its own process", () => (stateOf(s) as { pid?: number }).pid === process.pid, { limitMs: 5_000 });
+    await s.dispose();
+    expect(stateOf(s)).toEqual({ type: "ended" });
+  }
 });
