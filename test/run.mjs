@@ -23,7 +23,7 @@ const FAILURE_CHARS = 1_200;
  * The files of a suite are dealt to so many runs, each of one worker that loads Pi once: runs of like length fill the
  * cores, and a run more costs some seconds.
  */
-const RUNS_OF = { unit: 2, hosts: 3 };
+const RUNS_OF = { unit: 3, hosts: 4 };
 /** Roughly how long files take, in seconds; of the others each counts as USUAL_S. It only decides who begins. */
 const USUAL_S = 4;
 const LONG_S = {

@@ -1,14 +1,15 @@
 // The package loaded more than once into one session, in every form it has and in every order: there is exactly one set
 // of tools, and each hook runs once. And the other way round: several sessions of one loaded copy know nothing of each
 // other, and a reload starts afresh.
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ExtensionFactory } from "@mariozechner/pi-coding-agent";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTokenBudgetExtension, TOOL_NAMES } from "../../api.ts";
-import { run, runPi } from "../../fixtures/pi/cli.ts";
+import { runPi } from "../../fixtures/pi/cli.ts";
 import { loadHost, PACKAGE_DIR } from "../../fixtures/pi/hosts.ts";
+import { installedDirectory } from "../../fixtures/pi/installed.ts";
 import { call, type Script } from "../../fixtures/pi/scripted-model.ts";
 import type { OpenOptions, PiSession } from "../../fixtures/pi/session.ts";
 import { GUIDANCE_OPEN } from "../../src/prompts.ts";
@@ -24,21 +25,13 @@ afterAll(() => rmSync(place, { recursive: true, force: true }));
 const checkout = join(place, "checkout");
 const packed = join(place, "packed");
 
-/** Another checkout, and what is published of it. */
-beforeAll(async () => {
+/** Another checkout, which was never built, and the package as it is installed. */
+beforeAll(() => {
   mkdirSync(checkout);
   for (const name of ["extension.js", "api.ts", "src", "package.json", "tsconfig.json", ".ci"])
     cpSync(join(PACKAGE_DIR, name), join(checkout, name), { recursive: true });
   symlinkSync(join(PACKAGE_DIR, "node_modules"), join(checkout, "node_modules"));
-  const built = await run(process.execPath, [join(checkout, ".ci/build.mjs")], { cwd: checkout, limitMs: 3 * MINUTES });
-  expect(built.code, built.stderr).toBe(0);
-  mkdirSync(packed);
-  const { files } = JSON.parse(readFileSync(join(PACKAGE_DIR, "package.json"), "utf8")) as { files: string[] };
-  for (const name of ["extension.js", "package.json", "dist"]) {
-    if (name !== "package.json") expect(files).toContain(name);
-    cpSync(join(checkout, name), join(packed, name), { recursive: true });
-  }
-  rmSync(join(checkout, "dist"), { recursive: true });
+  cpSync(installedDirectory(), packed, { recursive: true });
 }, 4 * MINUTES);
 
 const TASK = { version: 1, runId: "run-1", rootSessionId: "run-1", storageRoot: join(place, "task") };

@@ -1,5 +1,5 @@
-// The code in the documents, as somebody copies it into a project that has the packed package and this Pi: all of it compiles
-// under --strict, and what is a whole program, or an extension, does what its page says.
+// The code in the documents, as a reader copies it into a project that has the packed package and this Pi: all of it
+// compiles under --strict, beside the TypeScript of docs/examples; whole programs and extensions do what their page says.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
@@ -16,6 +16,14 @@ const environment = makeEnvironment();
 const PAGES = ["README.md", ...readdirSync(join(PACKAGE_DIR, "docs")).map((name) => `docs/${name}`)].filter((path) =>
   path.endsWith(".md"),
 );
+const EXAMPLES = join(PACKAGE_DIR, "docs/examples");
+/** Pi's own functions fit our options without a cast. */
+const OPTIONS = `import { isContextOverflow } from "${host.scope}/pi-ai";
+import { createTokenBudgetExtension } from "pi-token-budget/api";
+createTokenBudgetExtension({ isContextOverflow });
+// @ts-expect-error what judges nothing is no judge
+createTokenBudgetExtension({ isContextOverflow: () => "yes" });
+`;
 const NO_CODE = ["sh", "json", "mermaid", ""];
 
 interface Snippet {
@@ -26,6 +34,11 @@ interface Snippet {
   readonly file: string;
   /** A program acts when it is run, an extension when Pi calls it; parts wait for a program around them. */
   readonly kind: "program" | "extension" | "parts";
+}
+
+/** With the scope that this Pi's packages have. */
+function inThisPi(source: string): string {
+  return source.replaceAll("@mariozechner/", `${host.scope}/`);
 }
 
 function kindOf(text: string): Snippet["kind"] {
@@ -42,7 +55,7 @@ function snippets(): Snippet[] {
     const fenced = [...source.matchAll(/^```(\S*)\n([\s\S]*?)^```$/gm)];
     const code = fenced.filter(([, language = ""]) => !NO_CODE.includes(language));
     return code.map(([, language = "", given = ""], index) => {
-      const text = given.replaceAll("@mariozechner/", `${host.scope}/`);
+      const text = inThisPi(given);
       const name = page.replace(/^docs\//, "").replace(/\.md$/, "");
       return { page, language, text, file: `${name}-${index + 1}.${language}`, kind: kindOf(text) };
     });
@@ -80,8 +93,8 @@ async function program(words: string, env: Readonly<Record<string, string>> = {}
   return ran.stdout;
 }
 
-beforeAll(async () => {
-  project = await packedProject(host);
+beforeAll(() => {
+  project = packedProject(host);
   for (const { file, text } of all) writeFileSync(join(project, file), text);
 }, 5 * MINUTES);
 
@@ -98,11 +111,16 @@ describe("the code in the documents", () => {
     );
   });
 
-  it("compiles under --strict against the packed package and the types of this Pi", async () => {
+  it("compiles under --strict, with the examples and Pi's own functions as options, by the types of the packed package and this Pi", async () => {
+    const examples = readdirSync(EXAMPLES).filter((name) => name.endsWith(".ts"));
+    expect(examples).toEqual(["parent-and-child.ts"]);
+    for (const name of examples)
+      writeFileSync(join(project, name), inThisPi(readFileSync(join(EXAMPLES, name), "utf8")));
+    writeFileSync(join(project, "options.ts"), OPTIONS);
     const strict = { strict: true, noUncheckedIndexedAccess: true, exactOptionalPropertyTypes: true, noEmit: true };
     const javascript = { allowJs: true, checkJs: true };
     const compilerOptions = { ...strict, ...javascript, skipLibCheck: true, module: "nodenext", target: "es2023" };
-    const files = all.map(({ file }) => file);
+    const files = [...all.map(({ file }) => file), ...examples, "options.ts"];
     writeFileSync(
       join(project, "tsconfig.json"),
       JSON.stringify({ compilerOptions: { ...compilerOptions, types: ["node"] }, files }),

@@ -9,12 +9,13 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { runPi } from "../../fixtures/pi/cli.ts";
 import { makeEnvironment, scratchFolder } from "../../fixtures/pi/environment.ts";
 import { currentHostName, hostNamed } from "../../fixtures/pi/hosts.ts";
+import { rounds } from "../rounds.ts";
 import type { Report } from "./children/open-sessions.ts";
 
 /** One file takes a tenth of a second; a walk without an end takes for ever. */
 const FILE_LIMIT_MS = 60_000;
 const START_LIMIT_MS = 120_000;
-const FUZZED_FILES = 24;
+const FUZZED_FILES = rounds(8, 24);
 
 const CHILD = new URL("./children/open-sessions.ts", import.meta.url);
 const AT = "2026-03-01T09:00:00.000Z";
