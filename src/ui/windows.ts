@@ -4,6 +4,7 @@ import { shownValue } from "../errors.ts";
 import type { HistoryReader } from "../history/reader.ts";
 import type { ItemSource } from "../history/source.ts";
 import { type WindowRecord, windowNumber } from "../log/branch.ts";
+import { isWithoutNote } from "../log/marks.ts";
 import { headOf, oneLine, shorten } from "../storage/text.ts";
 import { counted, localTime } from "../words.ts";
 import type { Choice } from "./commands.ts";
@@ -59,7 +60,8 @@ export function windowsText(reader: HistoryReader, source: ItemSource, argument:
   const lines = shown.map(({ window, items, startedAt, current }) => {
     const { count, first } = asked(source, window);
     const started = startedAt === null ? "" : `  ${localTime(startedAt)}`;
-    const counts = `${counted(items, "item")}, ${counted(count, "request")}`;
+    const note = window.opener && isWithoutNote(window.opener) ? ", opened without a note" : "";
+    const counts = `${counted(items, "item")}, ${counted(count, "request")}${note}`;
     return `${window.id.padEnd(width)}${current ? " *" : "  "}${started}  ${counts}${first ? `  ${first}` : ""}`;
   });
   const before = number - 1;

@@ -45,6 +45,10 @@ describe("/context new", () => {
     expect(first(s.requests[2])).toContain("The checkpoint of w1 was not saved, so this window opened without it");
     expect(texts(s.requests[2])).toHaveLength(2);
     expect(last(s.requests[2])).toContain("never mind it");
+    await s.session.prompt("/windows");
+    const [before, after] = (s.ui.notices.at(-1)?.message ?? "").split("\n");
+    expect(before).not.toContain("without a note");
+    expect(after).toMatch(/^w2 \*.*1 request, opened without a note {2}never mind it$/);
   });
 
   it("in a run that goes on in the new window", async () => {
