@@ -191,8 +191,8 @@ function wireSession(host: Host, session: CurrentSession, claim: SessionOwner): 
     claim.started();
     await session.close();
     const parts = session.of(ctx, event);
-    const { problems, windows } = parts;
-    await windows.warmUp();
+    const { problems, live } = parts;
+    await live.warmUp();
     parts.publish();
     if (problems.length > 0) host.notices.tell(ctx, `pi-token-budget settings: ${problems.join("\n")}`, "warning");
     await parts.begin();

@@ -50,8 +50,9 @@ import { NOTES_INDEX_MAX_FILES, type NotesIndex } from "./window/bootstrap.ts";
 import { type BudgetFigures, budgetFigures } from "./window/budget.ts";
 import { withoutRequests } from "./window/controls.ts";
 import { Coordination } from "./window/coordination.ts";
+import { LiveWindow } from "./window/live.ts";
 import { type Phase, phaseOf } from "./window/phase.ts";
-import { WindowShell } from "./window/shell.ts";
+import { type SessionWindows, sessionWindows } from "./window/windows.ts";
 
 export interface SessionParts {
   readonly sessionId: string;
@@ -67,7 +68,11 @@ export interface SessionParts {
   category(): Category;
   /** Which models are labelled with which category. */
   readonly categories: CategoryModels;
-  readonly windows: WindowShell;
+  /** The index of the branch and the window machine, kept up with the log. */
+  readonly live: LiveWindow;
+  readonly windows: SessionWindows;
+  /** The index of the branch, brought up to the log. */
+  readonly branch: BranchIndex;
   readonly coordination: Coordination;
   /** What was wrong with the settings: one line per fault, the place of each once. */
   readonly problems: readonly string[];
@@ -250,18 +255,19 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
     }
   };
   const aside = new Aside((reason) => {
-    windows.takeBack();
+    windows.loop.cancelRequests();
     publish();
     report(asideText(reason));
   });
   /** Told once: what the model was told of its place does not change under it. */
   let apart: { readonly reason: string | undefined } | undefined;
   // A person's last word in this session stands on the log and wins over the settings.
-  const isSwitchedOn = () => switchOf(windows.branch.lastCustom(SWITCH_ENTRY)?.entry) ?? settings().enabled;
+  const isSwitchedOn = () => switchOf(live.upToDate().lastCustom(SWITCH_ENTRY)?.entry) ?? settings().enabled;
   const enabled = (): boolean => aside.reason === undefined && isSwitchedOn();
   const canCheckpoint = (): boolean => enabled() && CHECKPOINT_TOOLS.some((name) => host.isActive(name));
-  const windows: WindowShell = new WindowShell({
-    source: entries,
+  const live = new LiveWindow(entries, (path) => pathFault(agent, path) === undefined);
+  const windows: SessionWindows = sessionWindows(live, {
+    enabled,
     agent,
     runId: task.context.runId,
     apart: () => {
@@ -288,11 +294,11 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
     },
     mark: (customType, data) => host.mark(customType, data),
   });
-  isCompacting = () => windows.compacting;
-  const phase = () => phaseOf(windows.state, enabled(), windows.compacting);
-  const publish = () => coordination.publish(phase(), windows.branch.current.id);
+  isCompacting = () => windows.compactions.compacting;
+  const phase = () => phaseOf(live.state, enabled(), windows.compactions.compacting);
+  const publish = () => coordination.publish(phase(), live.upToDate().current.id);
   const coordination = new Coordination(host.events, sessionId, () => publish());
-  const history = liveSource(agent, windows.branch, entries);
+  const history = liveSource(agent, live.upToDate(), entries);
   const categoryLog = new CategoryLog(entries);
   const category = () => contentCategory(task, categoryLog);
   const access = new AgentAccess({
@@ -300,8 +306,7 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
     owners,
     ownNotes: notes,
     ownHistory: () => {
-      // Brings the index up to the log before anything is read from it.
-      void windows.branch;
+      live.refresh();
       return history;
     },
     entries,
@@ -320,7 +325,7 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
   const goesAtEnd = () => {
     // A child's notes and journal are its root's to keep.
     if (task.parent !== null) return false;
-    return isForgotten || isDeepStrictEqual(forgottenBy(windows.branch.lastCustom(FORGET_ENTRY)?.entry), forgetter());
+    return isForgotten || isDeepStrictEqual(forgottenBy(live.upToDate().lastCustom(FORGET_ENTRY)?.entry), forgetter());
   };
   const visibleAgents = (): { readonly agents: readonly string[]; readonly problems: readonly string[] } => {
     try {
@@ -339,7 +344,7 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
     void task.stay();
     return other !== undefined;
   };
-  const figures = () => budgetFigures(windows.used(), windowSize(ctx), settings().hardRolloverUsedTokens);
+  const figures = () => budgetFigures(windows.watch.used(), windowSize(ctx), settings().hardRolloverUsedTokens);
 
   return {
     sessionId,
@@ -350,7 +355,11 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
     access,
     category,
     categories: loaded.categories,
+    live,
     windows,
+    get branch() {
+      return live.upToDate();
+    },
     coordination,
     problems: problemLines(loaded.problems),
     context: () => ctx,
@@ -361,9 +370,9 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
     aside,
     turn: (on) => {
       aside.lift();
-      windows.takeBack();
+      windows.loop.cancelRequests();
       host.mark(SWITCH_ENTRY, { on });
-      if (canCheckpoint()) aside.stay(windows.lacksRoom());
+      if (canCheckpoint()) aside.stay(windows.watch.lacksRoom());
       publish();
     },
     canCheckpoint,
@@ -375,7 +384,7 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
     contextToolParts: () => ({
       enabled,
       agent,
-      windowId: () => windows.branch.current.id,
+      windowId: () => live.upToDate().current.id,
       figures,
       phase,
       agents: () => visibleAgents().agents,
@@ -384,17 +393,17 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
         return access.firstRequests();
       },
       warnings: () => [...visibleAgents().problems, ...notesWarnings(notes)],
-      newContext: (toolCallId) => windows.newContext(toolCallId),
+      newContext: (toolCallId) => windows.loop.newContext(toolCallId),
       ownsContinuation: () => coordination.owner === undefined,
     }),
     figures,
-    oddities: () => miscounted(windows.branch),
+    oddities: () => miscounted(live.upToDate()),
     loaded,
     visibleAgents,
     meet,
     notes,
     request: async (messages) => {
-      const { opener } = windows.branch.current;
+      const { opener } = live.upToDate().current;
       const isUntouched = opener === undefined || opener.type === "foreign_compaction";
       void access.announce();
       void access.sync();
@@ -402,7 +411,7 @@ export function openSession(host: Host, started: HostContext, options: SessionOp
       void task.stay();
       // Switched off, a session keeps the windows it has but gets nothing new.
       if (!enabled() && isUntouched) return withoutRequests(messages);
-      const projected = await windows.request(messages, ctx.signal, (isMissing) => waitForEntry(ctx, isMissing));
+      const projected = await windows.loop.request(messages, ctx.signal, (isMissing) => waitForEntry(ctx, isMissing));
       publish();
       return enabled() ? projected : withoutRequests(projected);
     },

@@ -21,7 +21,7 @@ interface World {
 }
 
 type Opened = Extract<LogFact, { type: "window_opened" }>;
-type Outcome = { readonly world: World; readonly effects: readonly Effect[] };
+type Outcome = { readonly world: World; readonly effect: Effect | undefined };
 
 /** An event as a person would name it; undefined where it cannot happen. */
 interface Event {
@@ -44,9 +44,9 @@ function opened(world: World, by: Opened["by"], cause: Opened["cause"]): World {
 
 /** Tells the machine and carries out what it asks for. */
 function tell(world: World, event: LiveEvent, openedBy: Opened["by"]): Outcome {
-  const { state, effects } = step(world.state, event);
-  const next = effects.reduce((after, effect) => carryOut(after, effect, openedBy), { ...world, state });
-  return { world: next, effects };
+  const { state, effect } = step(world.state, event);
+  const next = { ...world, state };
+  return { world: effect ? carryOut(next, effect, openedBy) : next, effect };
 }
 
 function carryOut(world: World, effect: Effect, openedBy: Opened["by"]): World {
@@ -88,6 +88,10 @@ const budget = (level: "reminder" | "fallback"): LiveEvent => ({
 const compaction = (reason: "manual" | "threshold" | "overflow", unconsolidatedWindows: number): LiveEvent => ({
   type: "compaction_started",
   reason,
+  enabled: true,
+  canWrite: true,
+  isOurs: false,
+  isFinished: false,
   unconsolidatedWindows,
   requestId: MANUAL,
 });
@@ -123,15 +127,15 @@ const isAwaiting = ({ state }: World) => state.live.manual !== undefined && stat
 const EVENTS: readonly Event[] = [
   {
     name: "the user writes",
-    happen: (world) => ({ world: fact(world, { type: "user_spoke" }, { type: "worked" }), effects: [] }),
+    happen: (world) => ({ world: fact(world, { type: "user_spoke" }, { type: "worked" }), effect: undefined }),
   },
   {
     name: "a request goes out",
     happen: (world) => {
       if (!quiet(world)) return undefined;
-      const due = tell(world, { type: "request_due", fenceMaxRequests: FENCE_REQUESTS }, "message");
+      const due = tell(world, { type: "request_due", fenceMaxRequests: FENCE_REQUESTS, canWrite: true }, "message");
       // The turn ends instead.
-      if (due.effects.some(({ type }) => type === "end_checkpoint_turn")) return due;
+      if (due.effect?.type === "end_checkpoint_turn") return due;
       const { manual } = due.world.state.live;
       const arrives = manual && !manual.delivered && !due.world.state.log.fence;
       const before = arrives
@@ -143,7 +147,7 @@ const EVENTS: readonly Event[] = [
           })
         : due.world;
       const sent = tell(before, { type: "request_sent", delivered: manual ? [MANUAL] : [] }, "tool_result");
-      return { world: sent.world, effects: due.effects };
+      return { world: sent.world, effect: due.effect };
     },
   },
   {
@@ -152,7 +156,7 @@ const EVENTS: readonly Event[] = [
       // No answer without a request, and none goes out when the fence is spent.
       if (!inRun(world) || (world.state.log.fence?.requests ?? 0) > FENCE_REQUESTS) return undefined;
       const answered = { type: "model_answered", failed: false, usedTokens: 1_000 } as const;
-      return { world: fact(world, { type: "worked" }, answered), effects: [] };
+      return { world: fact(world, { type: "worked" }, answered), effect: undefined };
     },
   },
   onlyIf(live("little of the window is left", budget("reminder")), inRun),
@@ -163,7 +167,7 @@ const EVENTS: readonly Event[] = [
       const [first] = world.state.live.queued;
       if (!first || !quiet(world)) return undefined;
       const arrived = { type: "control_arrived", requestId: QUEUED, hardTriggerTokens: undefined } as const;
-      return { world: fact(world, { ...arrived, kind: first.kind }), effects: [] };
+      return { world: fact(world, { ...arrived, kind: first.kind }), effect: undefined };
     },
   },
   onlyIf(live("a call of any other tool", toolCall(false)), inRun),
@@ -198,10 +202,10 @@ const EVENTS: readonly Event[] = [
         if (manual?.phase === "saved" && manual.opensByWrite)
           return tell(world, { type: "manual_ended" }, "tool_result");
         if (manual?.phase === "saved") {
-          const { world: next, effects } = tell(world, { type: "manual_compacting" }, "compaction");
+          const { world: next, effect } = tell(world, { type: "manual_compacting" }, "compaction");
           // Under a fallback the write has opened the window already: the compaction only follows it.
           const cause = log.checkpoint === undefined ? "repeats" : ({ cause: "manual_compact" } as const);
-          return { world: { ...next, compaction: cause }, effects };
+          return { world: { ...next, compaction: cause }, effect };
         }
         const cancelled = fact(world, { type: "control_cancelled", requestId: MANUAL });
         return tell(cancelled, { type: "manual_ended" }, "compaction");
@@ -221,7 +225,7 @@ const EVENTS: readonly Event[] = [
   {
     name: "somebody else's compaction",
     happen: (world) =>
-      quiet(world) ? { world: opened(world, "foreign_compaction", undefined), effects: [] } : undefined,
+      quiet(world) ? { world: opened(world, "foreign_compaction", undefined), effect: undefined } : undefined,
   },
 ];
 
@@ -253,6 +257,10 @@ function effectText(effect: Effect): string {
       return "cancel the compaction";
     case "leave_overflow":
       return "leave it and say so";
+    case "leave_to_host":
+      return "leave it to the host";
+    case "answer_not_opened":
+      return `say that none opens (${effect.because})`;
     case "end_checkpoint_turn":
       return "end the checkpoint turn";
     case "step_aside":
@@ -262,8 +270,8 @@ function effectText(effect: Effect): string {
   }
 }
 
-/** phase → event → what came of it, as `effects → phase`. */
-type Transitions = Map<Phase, Map<string, Map<string, { readonly to: Phase; readonly effects: string }>>>;
+/** phase → event → what came of it, as `effect → phase`. */
+type Transitions = Map<Phase, Map<string, Map<string, { readonly to: Phase; readonly effect: string }>>>;
 
 interface Explored {
   readonly transitions: Transitions;
@@ -283,10 +291,10 @@ export function explore(): Explored {
       const outcome = event.happen(world);
       if (!outcome) continue;
       const to = phaseIn(outcome.world);
-      const effects = outcome.effects.map(effectText).join(", ");
+      const effect = outcome.effect ? effectText(outcome.effect) : "";
       const ofPhase = transitions.get(phaseIn(world));
       const ofEvent = ofPhase?.get(event.name) ?? new Map();
-      ofPhase?.set(event.name, ofEvent.set(`${effects}|${to}`, { to, effects }));
+      ofPhase?.set(event.name, ofEvent.set(`${effect}|${to}`, { to, effect }));
       const key = JSON.stringify(outcome.world);
       if (seen.has(key)) continue;
       if (seen.size > STATES_MAX) throw new Error("the machine has no end of states");
@@ -318,7 +326,7 @@ function transitionTable(transitions: Transitions): string {
       const outcomes = [...(transitions.get(phase)?.get(name)?.values() ?? [])];
       if (outcomes.length === 0) return [];
       const shown = outcomes
-        .map(({ to, effects }) => [effects, to === phase ? "" : `→ \`${to}\``].filter((part) => part !== "").join(" "))
+        .map(({ to, effect }) => [effect, to === phase ? "" : `→ \`${to}\``].filter((part) => part !== "").join(" "))
         .map((words) => words || "nothing")
         .sort();
       // Nothing in every case is not worth a row.

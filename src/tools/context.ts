@@ -2,8 +2,8 @@
 import { TokenBudgetError } from "../errors.ts";
 import { newContextDisabledReason } from "../prompts.ts";
 import type { BudgetFigures } from "../window/budget.ts";
+import type { NewContext } from "../window/loop.ts";
 import type { Phase } from "../window/phase.ts";
-import type { NewContext } from "../window/shell.ts";
 import type { Execute } from "./define.ts";
 
 export interface ContextToolParts {

@@ -10,7 +10,7 @@ import type { NoteInfo } from "../notes/shapes.ts";
 import type { NotesStore, NoteWrite } from "../notes/store.ts";
 import { type LeftOutWays, leftOutHint } from "../prompts.ts";
 import { CodePointText } from "../storage/text.ts";
-import type { SavedCheckpoint } from "../window/shell.ts";
+import type { SavedCheckpoint } from "../window/loop.ts";
 import { type Execute, type ToolAnswer, usedLimit } from "./define.ts";
 import { type JsonRow, listOutput, readOutput } from "./output.ts";
 import { TOOL_SPECS, type ToolName } from "./specs.ts";

@@ -21,7 +21,7 @@ export const TODO_WIDGET = "pi-token-budget:todo";
 export interface TodoOwner {
   readonly sessionId: string;
   readonly agent: string;
-  readonly windows: { readonly branch: BranchIndex };
+  readonly branch: BranchIndex;
   context(): HostContext;
   settings(): { readonly maxToolOutputChars: number };
 }
@@ -82,8 +82,8 @@ export class SessionTodos {
     this.#host.registerCommand("todos", this.#command());
   }
 
-  #state({ windows, agent }: TodoOwner): TodoState {
-    return todoState(windows.branch, agent);
+  #state({ branch, agent }: TodoOwner): TodoState {
+    return todoState(branch, agent);
   }
 
   #write(owner: TodoOwner, entry: TodoEntry): void {

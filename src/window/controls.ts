@@ -16,7 +16,7 @@ export function controlMessage(details: ControlDetails, content: string): HostMe
 }
 
 /** What this window still asks of the model. A continuation asks for nothing. */
-export function standingRequests(branch: BranchIndex, cancelled: ReadonlySet<string>): readonly string[] {
+export function requestsOfWindow(branch: BranchIndex, cancelled: ReadonlySet<string>): readonly string[] {
   const asked: string[] = [];
   for (let i = branch.current.firstRow; i < branch.rows.length; i++) {
     const entry = branch.rows[i]?.entry;

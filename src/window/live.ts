@@ -1,5 +1,5 @@
-// The current window of one live session: the index and the machine, kept up with the log. Events go in, effects come
-// out; carrying them out is the shell's business.
+// The current window of one live session: the index of its branch and the machine, kept up with the log. Events go in,
+// effects come out; loop.ts and compactions.ts carry them out.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { EntrySource } from "../host/entries.ts";
 import { BranchIndex } from "../log/branch.ts";
@@ -43,17 +43,23 @@ export class LiveWindow {
     });
   }
 
-  /** Where the session stands now. */
+  /** The index, brought up to the log. */
+  upToDate(): BranchIndex {
+    this.refresh();
+    return this.branch;
+  }
+
+  /** The machine's state, by the log as it is now. */
   get state(): WindowState {
     this.refresh();
     return this.#state;
   }
 
-  /** Tells the machine what happened; what it asks for comes back, at most one thing. */
-  tell(event: LiveEvent): Effect | undefined {
+  /** Steps the machine: what happened goes in, what is to be done comes out. */
+  step(event: LiveEvent): Effect | undefined {
     this.refresh();
-    const { state, effects } = step(this.#state, event);
+    const { state, effect } = step(this.#state, event);
     this.#state = state;
-    return effects[0];
+    return effect;
   }
 }

@@ -1,6 +1,7 @@
 // The window machine: what happens next. Pure: no clock, no I/O, no host types. The durable half of its state is the
 // fold of the log's facts, so replaying a branch gives what living through it gave; the transient half is what only
-// this process can know.
+// this process can know. Longer than other files because the closed lists of events and effects, each explained, stay
+// beside the decisions on them.
 import type { BranchIndex } from "../log/branch.ts";
 import type { OpenerCause } from "../log/marks.ts";
 import type { BudgetLevel } from "./budget.ts";
@@ -60,10 +61,18 @@ export interface WindowState {
   readonly live: LiveState;
 }
 
+/** Why the host compacts. */
+export type CompactionCause = "manual" | "threshold" | "overflow";
+
 /** What happens beside the log. */
 export type LiveEvent =
   /** A request is about to be built: what must not go on any longer ends here. */
-  | { readonly type: "request_due"; readonly fenceMaxRequests: number }
+  | {
+      readonly type: "request_due";
+      readonly fenceMaxRequests: number;
+      /** The session has a tool that can save a checkpoint. */
+      readonly canWrite: boolean;
+    }
   | { readonly type: "request_sent"; readonly delivered: readonly string[] }
   | {
       readonly type: "tool_called";
@@ -98,7 +107,15 @@ export type LiveEvent =
   | { readonly type: "overflow_settled" }
   | {
       readonly type: "compaction_started";
-      readonly reason: "manual" | "threshold" | "overflow";
+      readonly reason: CompactionCause;
+      /** Windows are on in this session. */
+      readonly enabled: boolean;
+      /** The session has a tool that can save a checkpoint. */
+      readonly canWrite: boolean;
+      /** It is a consolidation that this package asked for. */
+      readonly isOurs: boolean;
+      /** The newest response is a whole answer. */
+      readonly isFinished: boolean;
       readonly unconsolidatedWindows: number;
       readonly requestId: string;
     }
@@ -112,13 +129,15 @@ export type WindowEvent = LogFact | LiveEvent;
 
 export type ToolRefusal = "window_closed" | "fence" | "blank" | "claim_taken" | "checkpoint_saved" | "nested";
 
-/** What the shell has to carry out. */
+/** What loop.ts and compactions.ts have to carry out. */
 export type Effect =
   | { readonly type: "allow_tool" }
   | { readonly type: "refuse_tool"; readonly because: ToolRefusal }
   | { readonly type: "open_window"; readonly cause: OpenerCause }
   | { readonly type: "mark_checkpoint"; readonly requestId: string }
   | { readonly type: "answer_nothing_to_leave" }
+  /** A person asked for the next window in vain: a checkpoint is being saved already, or this window holds nothing. */
+  | { readonly type: "answer_not_opened"; readonly because: "under_way" | "nothing_to_leave" }
   | { readonly type: "refuse_new_context"; readonly because: "window_closed" }
   | { readonly type: "refuse_new_context"; readonly because: "write_failed"; readonly toolCallId: string | undefined }
   | ({ readonly type: "send_control"; readonly hardTriggerTokens: number | undefined } & Queued)
@@ -130,13 +149,17 @@ export type Effect =
   /** Nobody can answer the fence: it is taken back. */
   | { readonly type: "rest_fence"; readonly requestId: string; readonly because: "no_tools" | "blocked" }
   | { readonly type: "consolidate" }
-  | { readonly type: "cancel_compaction" }
+  /** `reason`: what the compaction is taken for; a finished answer makes an overflow a threshold. */
+  | { readonly type: "cancel_compaction"; readonly reason: CompactionCause }
+  /** Windows have no say in this compaction. */
+  | { readonly type: "leave_to_host" }
   /** A request does not fit and another window would not help: what the host makes of it stands. */
   | { readonly type: "leave_overflow" };
 
 export interface Step {
   readonly state: WindowState;
-  readonly effects: readonly Effect[];
+  /** The one thing to do now. */
+  readonly effect: Effect | undefined;
 }
 
 export const INITIAL_LIVE: LiveState = {
@@ -151,7 +174,12 @@ export const INITIAL_LIVE: LiveState = {
 };
 
 /** So many requests of a window may have their write blocked by others before it is no longer asked for. */
-export const BLOCKED_WRITES_MAX = 2;
+const BLOCKED_WRITES_MAX = 2;
+
+/** Others have blocked the checkpoint of this window so often that it is no longer asked for. */
+export function isCheckpointBlocked({ live }: WindowState): boolean {
+  return live.blocked >= BLOCKED_WRITES_MAX;
+}
 
 export const INITIAL_STATE: WindowState = { log: INITIAL_LOG, live: INITIAL_LIVE };
 
@@ -190,10 +218,10 @@ function foldLive(live: LiveState, fact: LogFact): LiveState {
 
 type Live<T extends LiveEvent["type"]> = Extract<LiveEvent, { type: T }>;
 
-const stay = (state: WindowState, ...effects: readonly Effect[]): Step => ({ state, effects });
-const live = (state: WindowState, change: Partial<LiveState>, ...effects: readonly Effect[]): Step => ({
+const stay = (state: WindowState, effect?: Effect): Step => ({ state, effect });
+const live = (state: WindowState, change: Partial<LiveState>, effect?: Effect): Step => ({
   state: { ...state, live: { ...state.live, ...change } },
-  effects,
+  effect,
 });
 
 function onToolCalled(state: WindowState, event: Live<"tool_called">): Step {
@@ -220,7 +248,7 @@ function onWriteBlocked(before: WindowState): Step {
   const blocked = Math.min(before.live.blocked + 1, BLOCKED_WRITES_MAX);
   const state: WindowState = { ...before, live: { ...before.live, claim: undefined, blocked } };
   const fence = fenceOf(state);
-  if (!fence || blocked < BLOCKED_WRITES_MAX) return stay(state);
+  if (!fence || !isCheckpointBlocked(state)) return stay(state);
   return state.live.manual
     ? stay(state, { type: "end_checkpoint_turn", storageIsBroken: false })
     : restFence(state, fence, "blocked");
@@ -235,6 +263,8 @@ function onNoteFailed(state: WindowState, event: Live<"note_failed">): Step {
 /** The bound of a fence: here, because nothing leaves by another way, no sequence of events makes one more request. */
 function onRequestDue(state: WindowState, event: Live<"request_due">): Step {
   const { manual, promised } = state.live;
+  // A fence that nobody can answer has no bound: it is taken back with the next call.
+  if (!event.canWrite && !manual) return stay(state);
   const isSpent = ({ requests }: { readonly requests: number }) => requests >= event.fenceMaxRequests;
   const isBroken = state.live.failedTries === "storage";
   if (manual?.phase === "awaiting")
@@ -247,8 +277,7 @@ function onRequestDue(state: WindowState, event: Live<"request_due">): Step {
 function onPromiseBroken(state: WindowState, { isMeant }: Live<"promise_broken">): Step {
   const { promised } = state.live;
   if (!promised) return stay(state);
-  const effects: readonly Effect[] = isMeant ? [{ type: "open_window", cause: promised.cause }] : [];
-  return live(state, { promised: undefined }, ...effects);
+  return live(state, { promised: undefined }, isMeant ? { type: "open_window", cause: promised.cause } : undefined);
 }
 
 function onNoteSaved(before: WindowState, event: Live<"note_saved">): Step {
@@ -285,11 +314,11 @@ function onNewContext(state: WindowState, event: Live<"new_context_called">): St
  */
 function onBudget(state: WindowState, event: Live<"budget_checked">): Step {
   const { log } = state;
-  const { queued, fallbackWanted, manual, promised, blocked } = state.live;
+  const { queued, fallbackWanted, manual, promised } = state.live;
   const isQueued = (kind: QueuedKind) =>
     queued.some((one) => one.kind === kind && (one.via === "steer" || event.via === "nextTurn"));
   if (fenceOf(state) || manual || log.fallbackGiven || !log.hasWork || isQueued("fallback")) return stay(state);
-  if (promised || blocked >= BLOCKED_WRITES_MAX) return stay(state);
+  if (promised || isCheckpointBlocked(state)) return stay(state);
   const hard = log.hardFiredAt === undefined ? event.hardTriggerTokens : undefined;
   const send = (kind: QueuedKind, hardTriggerTokens: number | undefined) => {
     const one: Queued = { kind, via: event.via };
@@ -304,26 +333,38 @@ function onBudget(state: WindowState, event: Live<"budget_checked">): Step {
   return remind ? send("reminder", undefined) : live(state, { fallbackWanted: false });
 }
 
+/** Switched off, the host compacts by itself; what it holds of closed windows is only dropped, never summarized again. */
+function onCompactionWhileOff(state: WindowState, event: Live<"compaction_started">): Step {
+  const isDrop = event.isOurs || (event.reason === "threshold" && event.unconsolidatedWindows > 0);
+  return stay(state, { type: isDrop ? "consolidate" : "leave_to_host" });
+}
+
 function onCompaction(before: WindowState, event: Live<"compaction_started">): Step {
+  if (!event.enabled) return onCompactionWhileOff(before, event);
+  const isOld = event.unconsolidatedWindows > 0;
+  if (event.isOurs) return stay(before, { type: "consolidate" });
+  if (!event.canWrite || isCheckpointBlocked(before))
+    return stay(before, { type: isOld ? "consolidate" : "leave_to_host" });
+  // A finished answer needs no other attempt, however much it used.
+  const reason = event.reason === "overflow" && event.isFinished ? "threshold" : event.reason;
+  const cancel = { type: "cancel_compaction", reason } as const;
   const { manual } = before.live;
   // A nested attempt while a manual one waits is refused; one that was compacting is over when the next one starts.
-  if (manual && manual.phase !== "compacting") return stay(before, { type: "cancel_compaction" });
+  if (manual && manual.phase !== "compacting") return stay(before, cancel);
   const state: WindowState = { ...before, live: { ...before.live, manual: undefined } };
   const { log } = state;
-  const cancel = stay(state, { type: "cancel_compaction" });
-  const isOld = event.unconsolidatedWindows > 0;
-  switch (event.reason) {
+  switch (reason) {
     case "overflow":
       return onOverflow(state);
     case "manual":
-      if (!log.hasWork) return isOld ? stay(state, { type: "consolidate" }) : cancel;
+      if (!log.hasWork) return stay(state, isOld ? { type: "consolidate" } : cancel);
       if (log.checkpoint !== undefined) return stay(state, { type: "open_window", cause: "manual_compact" });
       return startCheckpoint(state, event.requestId, false);
     case "threshold":
       if (isOld) return stay(state, { type: "consolidate" });
       return fenceOf(state) || log.fallbackGiven || !log.hasWork
-        ? cancel
-        : live(state, { fallbackWanted: true }, { type: "cancel_compaction" });
+        ? stay(state, cancel)
+        : live(state, { fallbackWanted: true }, cancel);
   }
 }
 
@@ -340,6 +381,13 @@ function onOverflow(state: WindowState): Step {
 function startCheckpoint(state: WindowState, requestId: string, opensByWrite: boolean): Step {
   const manual: Manual = { requestId, opensByWrite, phase: "awaiting", delivered: false, requests: 0 };
   return live(state, { manual }, { type: "run_checkpoint", requestId });
+}
+
+/** Why a person's wish for the next window comes to nothing; undefined when it does not. */
+function byHand(state: WindowState): Step | undefined {
+  const none = (because: "under_way" | "nothing_to_leave") => stay(state, { type: "answer_not_opened", because });
+  if (state.live.manual) return none("under_way");
+  return state.log.hasWork ? undefined : none("nothing_to_leave");
 }
 
 function onRequestSent(state: WindowState, event: Live<"request_sent">): Step {
@@ -379,8 +427,7 @@ function onLive(state: WindowState, event: LiveEvent): Step {
       const change = { claim: undefined, queued: state.live.queued.filter(({ via }) => via === "nextTurn") };
       // A model that could not save its note has given up: the person is not left behind a fence that nothing can open.
       const isGivenUp = !event.aborted && !state.live.manual && state.live.failedTries === "storage";
-      const isStuck = state.log.fence && isGivenUp;
-      return live(state, change, ...(isStuck ? ([{ type: "step_aside" }] as const) : []));
+      return live(state, change, state.log.fence && isGivenUp ? { type: "step_aside" } : undefined);
     }
     case "overflow_settled":
       return onOverflow(state);
@@ -393,12 +440,9 @@ function onLive(state: WindowState, event: LiveEvent): Step {
     case "manual_ended":
       return live(state, { manual: undefined, claim: undefined });
     case "checkpoint_asked":
-      return state.live.manual || !state.log.hasWork ? stay(state) : startCheckpoint(state, event.requestId, true);
+      return byHand(state) ?? startCheckpoint(state, event.requestId, true);
     case "left_without_note":
-      return stay(
-        state,
-        ...(state.live.manual || !state.log.hasWork ? [] : [{ type: "open_window", cause: "without_note" } as const]),
-      );
+      return byHand(state) ?? stay(state, { type: "open_window", cause: "without_note" });
   }
 }
 

@@ -1,10 +1,19 @@
-// What the person is told when a checkpoint does not come about: the reason, and the way on. Pure.
+// What the person is told when a window does not go the usual way: the reason, and what to do. Pure.
+import type { WindowRecord } from "../log/branch.ts";
 import type { AsideReason } from "./aside.ts";
 import type { Checkpoint } from "./manual.ts";
 
 export function withoutNote(left: string, opened: string, requests: number): string {
   return `The model was asked for its checkpoint in ${requests} requests in a row and saved none, so ${opened} opened without a note. Nothing is lost: the model can read all of ${left} back, and /windows ${left} shows it.`;
 }
+
+/** No request could ask for a note: it would not fit either. */
+export function overflowOpens({ id, number }: WindowRecord): string {
+  return `the last request was too long for the model, so window w${number + 1} opens without a new note; what was done since the last one stands in the history of ${id}, and the model is told so.`;
+}
+
+export const OVERFLOW_STAYS =
+  "the request does not fit the model's window, and one more fresh window would not change that. Say how to go on with less, or choose a model with a larger window (/model).";
 
 /** Why a compaction by hand was cancelled; the way on is the same for all. */
 export function compactionCancelled(because: Exclude<Checkpoint, { type: "saved" | "stopped" }>): string {
@@ -48,6 +57,6 @@ export function storageIsBroken(failure: string): AsideReason {
   };
 }
 
-/** For who sees the host's own word for it. */
+/** Said once, below the host's own line about the cancelled compaction. */
 export const HOST_COMPACTION_CANCELLED =
   "Pi says that a compaction was cancelled. That is meant: windows take its place here, and nothing is lost.";

@@ -1,8 +1,8 @@
-// What is written when a window opens or is repeated: opener details, the compaction that carries them, and a message
-// that is opener and bootstrap in one.
+// What is written when a window opens: opener details, the compaction that carries them, and a message that is opener and
+// bootstrap in one. Pure.
 import type { CompactionAnswer, HostMessage } from "../host/api.ts";
-import { type BranchIndex, type Row, windowId } from "../log/branch.ts";
-import { type ConsolidationDetails, type OpenerCause, type OpenerDetails, WINDOW_MESSAGE } from "../log/marks.ts";
+import { type BranchIndex, windowId } from "../log/branch.ts";
+import { type OpenerCause, type OpenerDetails, WINDOW_MESSAGE } from "../log/marks.ts";
 import { type NotesIndex, nextBootstrap, type RunningChild } from "./bootstrap.ts";
 
 export interface Opening {
@@ -39,7 +39,7 @@ export function openingMessage(details: OpenerDetails): HostMessage {
 }
 
 /** Hosts find the saved entry by its summary, so no two may be alike. */
-function uniqueSummary(bootstrap: string, what: string, now: number): string {
+export function uniqueSummary(bootstrap: string, what: string, now: number): string {
   return `${bootstrap}\n\n[${what}, ${now}]`;
 }
 
@@ -47,21 +47,4 @@ export function openingCompaction(details: OpenerDetails, tokensBefore: number):
   const { bootstrap, bootstrapTimestamp, opens } = details;
   const summary = uniqueSummary(bootstrap, `opens ${opens}`, bootstrapTimestamp);
   return { compaction: { summary, firstKeptEntryId: `none-${bootstrapTimestamp}`, tokensBefore, details } };
-}
-
-/** The rows of the current window that the host keeps: all but an opener that is an entry of its own. */
-function keptRows(branch: BranchIndex): readonly Row[] {
-  const { current, rows } = branch;
-  return rows.slice(current.firstRow + (current.opener?.type === "tool_result" ? 0 : 1));
-}
-
-/** The current window's bootstrap once more, so that the host drops what it still holds of older windows. */
-export function consolidation(branch: BranchIndex, tokensBefore: number, now: number): CompactionAnswer {
-  const { opener, id } = branch.current;
-  if (!opener || opener.type === "foreign_compaction") return { cancel: true };
-  const { bootstrap, bootstrapTimestamp } = opener.details;
-  const details: ConsolidationDetails = { consolidates: id, bootstrap, bootstrapTimestamp };
-  const firstKeptEntryId = keptRows(branch)[0]?.entry.id ?? `none-${now}`;
-  const summary = uniqueSummary(bootstrap, `repeats ${id}`, now);
-  return { compaction: { summary, firstKeptEntryId, tokensBefore, details } };
 }

@@ -80,7 +80,7 @@ export class BudgetWatch {
     const measured = this.#measure();
     if (!measured) return;
     const { used, contextWindow, ...figures } = measured;
-    const effect = this.#live.tell({ type: "budget_checked", ...figures, via });
+    const effect = this.#live.step({ type: "budget_checked", ...figures, via });
     if (effect?.type !== "send_control") return;
     this.#send(effect, used === null ? undefined : Math.max(0, contextWindow - used));
   }

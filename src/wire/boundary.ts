@@ -3,29 +3,30 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { HostContext } from "../host/api.ts";
 import { compact, endsWithRun, type Host, hasStarted } from "../host/host.ts";
 import type { Settled } from "../host/settled.ts";
-import type { WindowShell } from "../window/shell.ts";
+import { isFinished, newestResponse } from "../window/responses.ts";
+import type { SessionWindows } from "../window/windows.ts";
 import type { CurrentSession } from "./current.ts";
 
 /** Whoever started a run finds what it wrote in the journal when it has ended, but no slow disk holds it up for longer. */
 const SETTLED_SYNC_MAX_MS = 1_000;
 
 /** Has the host drop what it still holds of closed windows, before it compacts by itself again. */
-export type DropClosedWindows = (windows: WindowShell, ctx: HostContext) => Promise<void>;
+export type DropClosedWindows = (windows: SessionWindows, ctx: HostContext) => Promise<void>;
 
 export function wireBoundary(host: Host, session: CurrentSession): DropClosedWindows {
   let consolidating: Promise<void> | undefined;
-  const drop = async (windows: WindowShell, ctx: HostContext, isOff: boolean) => {
-    if (endsWithRun(ctx) || !ctx.isIdle() || !windows.needsConsolidation(isOff)) return;
-    consolidating = windows.consolidate(() => compact(ctx));
+  const drop = async (windows: SessionWindows, ctx: HostContext, isOff: boolean) => {
+    if (endsWithRun(ctx) || !ctx.isIdle() || !windows.compactions.needsConsolidation(isOff)) return;
+    consolidating = windows.compactions.consolidate(() => compact(ctx));
     await consolidating;
     consolidating = undefined;
   };
   const boundary = async (settled: Settled, ctx: HostContext) => {
-    const { windows, enabled, publish } = session.of(ctx);
+    const { branch, windows, enabled, publish } = session.of(ctx);
     if (!enabled()) return drop(windows, ctx, true);
     labelOpeners(host, windows, ctx);
-    const overflowed = !settled.aborted && !windows.isFinished() && host.isOverflow(windows.newestResponse(), ctx);
-    const started = windows.settled({ overflowed, aborted: settled.aborted });
+    const overflowed = !settled.aborted && !isFinished(branch) && host.isOverflow(newestResponse(branch), ctx);
+    const started = windows.loop.settled({ overflowed, aborted: settled.aborted });
     publish();
     if (started) {
       // Some hosts end the process behind this handler: what was started is waited for where it runs already.
@@ -50,9 +51,9 @@ export function wireBoundary(host: Host, session: CurrentSession): DropClosedWin
   return (windows, ctx) => drop(windows, ctx, true);
 }
 
-function labelOpeners(host: Host, windows: WindowShell, ctx: HostContext): void {
+function labelOpeners(host: Host, windows: SessionWindows, ctx: HostContext): void {
   try {
-    for (const { entryId, label } of windows.labelsDue()) host.label(ctx, entryId, label);
+    for (const { entryId, label } of windows.loop.labelsDue()) host.label(ctx, entryId, label);
   } catch {
     // The session cannot be written now, which its own entries will tell; the next boundary labels them.
   }

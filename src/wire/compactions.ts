@@ -4,8 +4,8 @@ import { type Host, hasScreen, notify } from "../host/host.ts";
 import { offerLine, TypedInstructions } from "../host/typed.ts";
 import type { SessionParts } from "../session.ts";
 import { isConfirmed } from "../ui/ask.ts";
+import type { OpenedByHand, StartControlTurn } from "../window/compactions.ts";
 import { becauseOf } from "../window/notices.ts";
-import type { OpenedByHand, StartControlTurn } from "../window/shell.ts";
 import type { CurrentSession } from "./current.ts";
 
 /** How a control turn that waits inside a compaction hook is run. */
@@ -29,40 +29,41 @@ export function wireCompactions(host: Host, session: CurrentSession): void {
     void parts?.access.sync();
     if (!parts) return undefined;
     const { windows, publish } = parts;
-    if (!parts.enabled()) return windows.compactionWhileOff(compaction);
-    const answer = await windows.compaction(compaction, controlTurn(host, ctx));
-    if (answer?.cancel) host.repeat(ctx, windows.takeWords());
+    const isOn = parts.enabled();
+    const answer = await windows.compactions.start(compaction, controlTurn(host, ctx));
+    if (!isOn) return answer;
+    if (answer?.cancel) host.repeat(ctx, windows.loop.takeUnwritten());
     publish();
     return answer;
   });
   host.on("session_compact", (_event, ctx) => {
     const { windows, publish } = session.of(ctx);
     // A manual compaction that stopped a running turn lets the work go on, unless somebody else will.
-    const goesOn = windows.compactionEnded(true);
-    const words = windows.takeWords();
-    host.repeat(ctx, words);
-    if (goesOn && words.length === 0) host.whenIdle(ctx, () => windows.continueRun());
+    const resumes = windows.compactions.ended(true);
+    const unwritten = windows.loop.takeUnwritten();
+    host.repeat(ctx, unwritten);
+    if (resumes && unwritten.length === 0) host.whenIdle(ctx, () => windows.compactions.continueRun());
     publish();
     return undefined;
   });
   // 0.73.1 lets a person walk the tree meanwhile, 0.84.4 while no turn runs.
   host.on("session_before_tree", (_event, ctx) => {
-    if (session.tryOf(ctx)?.windows.carriesOut !== true) return undefined;
+    if (session.tryOf(ctx)?.windows.compactions.bindsBranch !== true) return undefined;
     notify(ctx, WALK_LATER_NOTICE, "warning");
     return { cancel: true };
   });
   host.onCompactionFailed((failure, ctx) => {
     const { windows } = session.of(ctx);
-    const isOurs = windows.consolidating;
-    windows.compactionEnded(false);
+    const isOurs = windows.compactions.consolidating;
+    windows.compactions.ended(false);
     if (failure.isRefusal && !isOurs) notify(ctx, shortSessionNotice(ctx, typed.take()), "info");
   });
   // 0.73.1 tells of no failure: a run that starts says that the compaction is over, unless the compaction started it.
   host.on("agent_start", (_event, ctx) => {
-    const { windows } = session.of(ctx);
-    if (windows.state.live.manual?.phase === "awaiting") return undefined;
-    windows.compactionEnded(false);
-    host.repeat(ctx, windows.takeWords());
+    const { live, windows } = session.of(ctx);
+    if (live.state.live.manual?.phase === "awaiting") return undefined;
+    windows.compactions.ended(false);
+    host.repeat(ctx, windows.loop.takeUnwritten());
     return undefined;
   });
 }
@@ -91,19 +92,18 @@ export async function openWindow(
   const never = new AbortController().signal;
   const isInRun = !ctx.isIdle();
   const turn: StartControlTurn = (start) => ({ start, end: host.runEnd(ctx), abort: () => ctx.abort() });
-  const opened = await parts.windows.openByHand(instructions, never, turn);
+  const opened = await parts.windows.compactions.openByHand(instructions, never, turn);
   if (opened.type !== "opened") return openedText(parts, opened);
   if (!isInRun) return openedText(parts, opened, "the next message starts in it");
   if (parts.coordination.owner !== undefined) return openedText(parts, opened, "another extension goes on in it");
-  host.whenIdle(ctx, () => parts.windows.continueRun());
+  host.whenIdle(ctx, () => parts.windows.compactions.continueRun());
   return openedText(parts, opened, "the work goes on in it");
 }
 
 /** `/context new --without-note`: the way out of a window that the provider refuses. No request is made. */
 export async function openWithoutNote(parts: SessionParts, ctx: HostContext): Promise<string> {
   if (!ctx.isIdle()) return WORKING;
-  const { windows } = parts;
-  const question = `Nothing is noted for it. What ${windows.branch.current.id} holds can be read back, and the model is told so.`;
+  const question = `Nothing is noted for it. What ${parts.branch.current.id} holds can be read back, and the model is told so.`;
   const choice = {
     title: "Open the next window without a note?",
     detail: question,
@@ -112,17 +112,21 @@ export async function openWithoutNote(parts: SessionParts, ctx: HostContext): Pr
   };
   if (hasScreen(ctx) && !(await isConfirmed(ctx, choice))) return "The window stays as it is.";
   if (!ctx.isIdle()) return WORKING;
-  return openedText(parts, windows.openWithoutNote(), "nothing was noted for it. The next message starts in it");
+  return openedText(
+    parts,
+    parts.windows.compactions.openWithoutNote(),
+    "nothing was noted for it. The next message starts in it",
+  );
 }
 
-function openedText({ windows }: SessionParts, opened: OpenedByHand, goesOn = ""): string {
+function openedText({ branch }: SessionParts, opened: OpenedByHand, goesOn = ""): string {
   switch (opened.type) {
     case "opened": {
       const why =
         opened.failed === undefined
           ? ""
           : ` The request for the checkpoint failed (${becauseOf(opened.failed)}), so it opened without a note; the model is told where to read.`;
-      return `Window ${windows.branch.current.id} is open; ${goesOn}.${why}`;
+      return `Window ${branch.current.id} is open; ${goesOn}.${why}`;
     }
     case "nothing_to_leave":
       return "This window holds nothing yet, so there is nothing to leave behind.";

@@ -12,7 +12,7 @@ export function wireLoop(host: Host, session: CurrentSession): void {
   // A model without room for windows is known before anything is said.
   host.on("session_start", (_event, ctx) => {
     const { windows, canCheckpoint } = session.of(ctx);
-    if (canCheckpoint()) windows.promptIs(withGuidance(systemPromptOf(ctx)), host.activeToolInfos());
+    if (canCheckpoint()) windows.loop.promptIs(withGuidance(systemPromptOf(ctx)), host.activeToolInfos());
     return undefined;
   });
   const withGuidance = (prompt: string) => `${prompt}\n\n${guidanceFor(missingTools(host.ownTools()))}`;
@@ -26,7 +26,7 @@ export function wireLoop(host: Host, session: CurrentSession): void {
       return undefined;
     }
     const systemPrompt = withGuidance(event.systemPrompt);
-    parts.windows.promptIs(systemPrompt, host.activeToolInfos());
+    parts.windows.loop.promptIs(systemPrompt, host.activeToolInfos());
     // Where windows have just stepped aside, guidance for them would only mislead.
     return parts.enabled() ? { systemPrompt } : undefined;
   });
@@ -38,18 +38,18 @@ export function wireLoop(host: Host, session: CurrentSession): void {
   });
   host.onRequest((messages, ctx) => {
     const { windows, request } = session.of(ctx);
-    if (isFirst) windows.promptIs(ctx.getSystemPrompt(), host.activeToolInfos());
+    if (isFirst) windows.loop.promptIs(ctx.getSystemPrompt(), host.activeToolInfos());
     isFirst = false;
     return request(messages);
   });
   host.on("tool_call", (event, ctx) => {
     const { windows, enabled } = session.of(ctx);
-    const reason = windows.cutOff(event) ?? (enabled() ? windows.refusal(event) : undefined);
+    const reason = windows.loop.cutOff(event) ?? (enabled() ? windows.loop.refusal(event) : undefined);
     return reason === undefined ? undefined : { block: true, reason };
   });
   host.on("tool_result", (event, ctx) => {
     const { windows, publish } = session.of(ctx);
-    windows.toolEnded(event);
+    windows.loop.toolEnded(event);
     publish();
     return undefined;
   });
@@ -59,7 +59,7 @@ export function wireLoop(host: Host, session: CurrentSession): void {
   });
   host.on("model_select", (_event, ctx) => {
     session.of(ctx).aside.modelChanged();
-    if (ctx.isIdle()) session.of(ctx).windows.budgetChanged();
+    if (ctx.isIdle()) session.of(ctx).windows.loop.budgetChanged();
     return undefined;
   });
 }

@@ -40,15 +40,15 @@ function categoryOf(parts: SessionParts): string | undefined {
 }
 
 function statusOf(parts: SessionParts): string | undefined {
-  const { windows, aside, access } = parts;
-  const { id, opener } = windows.branch.current;
+  const { branch, live, windows, aside, access } = parts;
+  const { id, opener } = branch.current;
   const ctx = parts.context();
   return statusText({
     windowId: id,
     phase: parts.phase(),
     contextWindow: windowSize(ctx),
-    usedTokens: windows.used(),
-    isIdle: ctx.isIdle() && windows.state.live.manual === undefined,
+    usedTokens: windows.watch.used(),
+    isIdle: ctx.isIdle() && live.state.live.manual === undefined,
     isWithoutNote: opener !== undefined && isWithoutNote(opener),
     aside: aside.reason?.short,
     isOpenElsewhere: parts.isOpenElsewhere(),
@@ -117,7 +117,7 @@ async function contextOf(parts: SessionParts): Promise<string> {
   await parts.meet("listed agents");
   const model = selectedModel(parts.context());
   return contextText({
-    windowId: parts.windows.branch.current.id,
+    windowId: parts.branch.current.id,
     agent: parts.agent,
     phase: parts.phase(),
     aside: parts.aside.reason,

@@ -112,10 +112,9 @@ export class Life {
 
   tell(event: LiveEvent): Effect | undefined {
     this.refresh();
-    const { state, effects } = step(this.state, event);
+    const { state, effect } = step(this.state, event);
     this.state = state;
-    if (effects.length > 1) throw new Error("more than one effect");
-    return effects[0];
+    return effect;
   }
 
   play(move: Move): void {
@@ -225,7 +224,7 @@ export class Life {
     if (this.#wasBlocked) this.#carryOut(this.tell({ type: "write_blocked" }));
     this.#wasBlocked = false;
     this.#keepPromise();
-    this.#carryOut(this.tell({ type: "request_due", fenceMaxRequests: FENCE_REQUESTS }));
+    this.#carryOut(this.tell({ type: "request_due", fenceMaxRequests: FENCE_REQUESTS, canWrite: true }));
     this.tell({ type: "request_sent", delivered: [] });
     // How often a provider that fails is asked again is the host's to bound.
     if (!fails) this.#countRequest();
@@ -348,6 +347,10 @@ export class Life {
     return {
       type: "compaction_started",
       reason,
+      enabled: true,
+      canWrite: true,
+      isOurs: false,
+      isFinished: false,
       unconsolidatedWindows: unconsolidated(this.branch).windows,
       requestId,
     };
@@ -387,7 +390,10 @@ export class Life {
     const details = { kind: "manual_checkpoint", windowId: this.branch.current.id, requestId };
     this.log.customMessage(controlType("manual_checkpoint"), "please", details);
     this.refresh();
-    while (this.tell({ type: "request_due", fenceMaxRequests: FENCE_REQUESTS })?.type !== "end_checkpoint_turn") {
+    while (
+      this.tell({ type: "request_due", fenceMaxRequests: FENCE_REQUESTS, canWrite: true })?.type !==
+      "end_checkpoint_turn"
+    ) {
       this.tell({ type: "request_sent", delivered: [requestId] });
       this.#countRequest();
       const block = call(`c${++this.#n}`, "read");

@@ -14,11 +14,15 @@ import { call, indexOf, openerDetails, TestLog, text } from "../log/branches.ts"
 import { rounds } from "../rounds.ts";
 import { FENCE_REQUESTS, Life, MOVES } from "./lives.ts";
 
-const decide = (log: TestLog, event: LiveEvent): Effect | undefined => step(replay(indexOf(log)), event).effects[0];
+const decide = (log: TestLog, event: LiveEvent): Effect | undefined => step(replay(indexOf(log)), event).effect;
 const newContext: LiveEvent = { type: "new_context_called", toolCallId: "call", batchIsClosed: false };
 const compaction = (reason: "manual" | "threshold" | "overflow", unconsolidatedWindows = 0): LiveEvent => ({
   type: "compaction_started",
   reason,
+  enabled: true,
+  canWrite: true,
+  isOurs: false,
+  isFinished: false,
   unconsolidatedWindows,
   requestId: "m1",
 });
@@ -102,8 +106,8 @@ describe("a fence whose note could not be stored", () => {
     const failed = { type: "note_failed", toolCallId: "n", ofStorage: true } as const;
     const claimed = step(replay(indexOf(log)), called).state;
     const { state } = step(claimed, failed);
-    expect(step(state, { type: "settled", aborted: true }).effects).toEqual([]);
-    expect(step(state, { type: "settled", aborted: false }).effects).toEqual([{ type: "step_aside" }]);
+    expect(step(state, { type: "settled", aborted: true }).effect).toBeUndefined();
+    expect(step(state, { type: "settled", aborted: false }).effect).toEqual({ type: "step_aside" });
   });
 });
 
@@ -112,15 +116,15 @@ describe("a compaction of the host", () => {
     const log = new TestLog();
     log.user("hello");
     const check = { type: "budget_checked", level: "ok", hardTriggerTokens: undefined, via: "nextTurn" } as const;
-    const { state, effects } = step(replay(indexOf(log)), compaction("threshold"));
-    expect(effects).toEqual([{ type: "cancel_compaction" }]);
+    const { state, effect } = step(replay(indexOf(log)), compaction("threshold"));
+    expect(effect).toEqual({ type: "cancel_compaction", reason: "threshold" });
     const reminding = step(state, check);
-    expect(reminding.effects).toMatchObject([{ type: "send_control", kind: "reminder" }]);
+    expect(reminding.effect).toMatchObject({ type: "send_control", kind: "reminder" });
     // The host asks again before the prompt that the reminder rides along with.
-    expect(step(step(reminding.state, compaction("threshold")).state, check).effects).toEqual([]);
+    expect(step(step(reminding.state, compaction("threshold")).state, check).effect).toBeUndefined();
     log.customMessage("pi-token-budget:reminder", "soon full", { kind: "reminder", requestId: "r1", windowId: "w1" });
     const reminded = step(replay(indexOf(log)), compaction("threshold")).state;
-    expect(step(reminded, check).effects).toMatchObject([{ type: "send_control", kind: "fallback" }]);
+    expect(step(reminded, check).effect).toMatchObject({ type: "send_control", kind: "fallback" });
   });
 
   it("consolidates what the host still holds of closed windows", () => {
@@ -137,7 +141,7 @@ describe("a compaction of the host", () => {
     expect(decide(log, compaction("manual"))).toEqual({ type: "run_checkpoint", requestId: "m1" });
     log.newContext(2);
     expect(decide(log, compaction("manual", 1))).toEqual({ type: "consolidate" });
-    expect(decide(log, compaction("manual", 0))).toEqual({ type: "cancel_compaction" });
+    expect(decide(log, compaction("manual", 0))).toEqual({ type: "cancel_compaction", reason: "manual" });
   });
 
   it("after an overflow opens a window once, and not a second time without an answer between", () => {

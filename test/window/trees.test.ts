@@ -342,7 +342,7 @@ describe("a branch that is left and come back to", () => {
     tree.play({ do: "fallback", at: 0 });
     const fenced = tree.manager.getLeafId() ?? "";
     expect(
-      tree.live.tell({
+      tree.live.step({
         type: "tool_called",
         toolCallId: "a",
         ownNoteWrite: true,

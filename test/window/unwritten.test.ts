@@ -1,7 +1,7 @@
 // Words that a control turn took in and the log does not hold: kept once, held back, given out once.
 import { describe, expect, it } from "vitest";
 import type { LogMessage } from "../../src/host/entries.ts";
-import { UnwrittenWords } from "../../src/window/words.ts";
+import { UnwrittenMessages } from "../../src/window/unwritten.ts";
 import { indexOf, TestLog, text } from "../log/branches.ts";
 
 const said = (words: string, timestamp: number): LogMessage => ({ role: "user", content: [text(words)], timestamp });
@@ -17,7 +17,7 @@ function exchange() {
 describe("words without an entry", () => {
   it("are kept in order, held back from requests from then on, and given out once", () => {
     const { branch, messages } = exchange();
-    const words = new UnwrittenWords();
+    const words = new UnwrittenMessages();
     const lost = [said("one", 7), said("two", 8)];
     const result: LogMessage = { role: "toolResult", toolCallId: "t", content: [], timestamp: 6 };
     words.keep([...messages, result, ...lost], branch);
@@ -31,7 +31,7 @@ describe("words without an entry", () => {
 
   it("are none where every message has its entry: requests stay the very same list", () => {
     const { branch, messages } = exchange();
-    const words = new UnwrittenWords();
+    const words = new UnwrittenMessages();
     words.keep(messages, branch);
     expect(words.take()).toEqual([]);
     expect(words.heldBackFrom(messages)).toBe(messages);
@@ -39,7 +39,7 @@ describe("words without an entry", () => {
 
   it("are not those before the newest message that has its entry: other extensions put messages there", () => {
     const { branch, messages } = exchange();
-    const words = new UnwrittenWords();
+    const words = new UnwrittenMessages();
     words.keep([said("inserted", 3), ...messages], branch);
     expect(words.take()).toEqual([]);
   });

@@ -14,7 +14,7 @@ function unwritten(messages: readonly LogMessage[], branch: BranchIndex): readon
   return messages.slice(behind).filter(({ role }) => role === "user");
 }
 
-export class UnwrittenWords {
+export class UnwrittenMessages {
   #kept: readonly LogMessage[] = [];
   /** They stay in the host's messages until its next compaction. */
   readonly #times = new Set<number>();

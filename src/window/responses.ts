@@ -1,0 +1,46 @@
+// What the current window's newest response and its batch of calls say. Pure.
+import type { LogMessage } from "../host/entries.ts";
+import type { BranchIndex, Row } from "../log/branch.ts";
+import { isNoteWriteTool } from "../log/marks.ts";
+import { callOf } from "./facts.ts";
+
+export function newestResponse({ rows, current }: BranchIndex): LogMessage | undefined {
+  for (let i = rows.length - 1; i >= current.firstRow; i--)
+    if (rows[i]?.head.role === "assistant") return rows[i]?.entry.message;
+  return undefined;
+}
+
+/** Whether the newest response is a whole answer. */
+export function isFinished(branch: BranchIndex): boolean {
+  return newestResponse(branch)?.stopReason === "stop";
+}
+
+/** The path argument of a call of the current window. */
+export function pathOfCall(branch: BranchIndex, toolCallId: string | undefined): string | undefined {
+  const call = toolCallId === undefined ? undefined : callOf(branch, toolCallId);
+  const path = (call?.arguments as { path?: unknown } | null | undefined)?.path;
+  return typeof path === "string" ? path : undefined;
+}
+
+export interface WriteJudge {
+  /** Calls that this package has judged or run: whatever became of them, no other extension stopped them. */
+  readonly seen: ReadonlySet<string>;
+  /** Whether a path names one of the agent's own notes. */
+  readonly isOwnNote: (path: unknown) => boolean;
+  /** Whether a call reaches the tool: the host has it, and its arguments are valid. */
+  readonly canRun: (toolName: string, args: unknown) => boolean;
+}
+
+/** Whether the newest batch holds a sound write of an own note that ended in an error before it came to us. */
+export function isWriteBlocked(branch: BranchIndex, { seen, isOwnNote, canRun }: WriteJudge): boolean {
+  const { rows, current } = branch;
+  for (let i = rows.length - 1; i >= current.firstRow && rows[i]?.head.role === "tool"; i--) {
+    const { head, entry } = rows[i] as Row;
+    const { toolCallId = "" } = head;
+    const call = entry.message?.isError === true && !seen.has(toolCallId) && callOf(branch, toolCallId);
+    if (!call || !isNoteWriteTool(call.name) || call.message?.stopReason === "length") continue;
+    const { path } = (call.arguments ?? {}) as { path?: unknown };
+    if (isOwnNote(path) && canRun(call.name, call.arguments)) return true;
+  }
+  return false;
+}
