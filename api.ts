@@ -3,18 +3,23 @@ export { setAgentCategory } from "./src/category/change.ts";
 export type { CategoryModels, ModelName } from "./src/category/labels.ts";
 export { createRouter, type Route, type RouteRequest, type RouterParts } from "./src/category/router.ts";
 export type { TaskDispatcherOptions } from "./src/dispatch/create.ts";
-export type { LookOptions, OpenedFile, RerunOptions, TaskDispatcher } from "./src/dispatch/dispatcher.ts";
+export type { LookOptions, RerunOptions, TaskDispatcher } from "./src/dispatch/dispatcher.ts";
 export type { Attachment } from "./src/dispatch/files/attachments.ts";
 export type { DispatchParent, RouteDoor, RouteQuestion } from "./src/dispatch/parent.ts";
 export type { DailyQuota, Quota, QuotaAnswer, QuotaUsage } from "./src/dispatch/quota.ts";
-export type { TaskStatus, UsageRow } from "./src/dispatch/record/rules.ts";
-export type { FileView, RestrictedTask, TaskView } from "./src/dispatch/record/view.ts";
 export type { DispatchRequest } from "./src/dispatch/request.ts";
-export type { TaskEvent, TaskHandle } from "./src/dispatch/run/handle.ts";
-export type { RunLimits } from "./src/dispatch/run/limits.ts";
-export type { RunEvent, RunUsage } from "./src/dispatch/run/run-log.ts";
-export type { Runner, RunRequest } from "./src/dispatch/run/runner.ts";
-export type { TaskSettings } from "./src/dispatch/settings.ts";
+export type { RunEvent, Runner, RunRequest, RunUsage } from "./src/dispatch/run/runner.ts";
+export type { RunLimits, TaskSettings } from "./src/dispatch/settings.ts";
+export type {
+  FileView,
+  OpenedFile,
+  RestrictedTask,
+  TaskEvent,
+  TaskHandle,
+  TaskStatus,
+  TaskView,
+  UsageRow,
+} from "./src/dispatch/task-view.ts";
 export { defineTaskTool, type TaskTool, type TaskToolResult } from "./src/dispatch/tool.ts";
 export { CategoryModelError, type ErrorCode, TokenBudgetError } from "./src/errors.ts";
 export { createTokenBudgetExtension, type TokenBudgetExtension, type TokenBudgetOptions } from "./src/extension.ts";

@@ -1,11 +1,11 @@
-// The bridge as a child process: how it is started, how it is made to end, and how it ended.
+// The bridge as a child process: its start, its forced end, and how it ended.
 import { type ChildProcess, spawn } from "node:child_process";
 import { codeOf } from "../storage/disk.ts";
 
-/** How long a bridge may take to end by itself behind a closed input or a signal, and then behind SIGTERM. */
+/** How long a bridge may take to end after its input was closed or it got a signal, and then after SIGTERM. */
 const GRACE_MS = 5_000;
 const TERMINATION_MS = 3_000;
-/** How often a bridge that has ended is looked at for output that others still hold open. */
+/** How often to check, after a bridge's exit, whether output still arrives from processes it left behind. */
 const LEFTOVER_MS = 500;
 
 const COMMAND_NOT_FOUND = 127;
@@ -21,7 +21,7 @@ export type BridgeEnd =
   | { readonly type: "killed"; readonly signal: NodeJS.Signals }
   | { readonly type: "not_started"; readonly code: number; readonly problem: string };
 
-/** `inherit`: the bridge is given our own terminal. */
+/** `inherit` gives the bridge our own terminal. */
 export function startBridge(
   { command, args }: BridgeCommand,
   env: Readonly<Record<string, string | undefined>>,
@@ -54,12 +54,12 @@ function notStarted(command: string, error: Error): BridgeEnd {
   };
 }
 
-/** Resolves when the bridge has ended and all of its output has been read, or never comes. */
+/** Resolves when the bridge has ended and its output has been read to the end, or has dried up. */
 export function bridgeEnd(child: ChildProcess, command: string): Promise<BridgeEnd> {
   return new Promise((resolve) => {
     let watch: NodeJS.Timeout | undefined;
     child.on("error", (error) => {
-      // A signal that cannot be delivered is reported here too.
+      // Signals that cannot be delivered are reported here too.
       if (child.pid === undefined) resolve(notStarted(command, error));
     });
     child.once("exit", () => {
@@ -72,7 +72,7 @@ export function bridgeEnd(child: ChildProcess, command: string): Promise<BridgeE
   });
 }
 
-/** A process that the bridge has left behind may hold its output open: it is waited for only while something comes. */
+/** A process that the bridge left behind may hold its output open: wait only while something arrives. */
 function dropLeftover({ stdout }: ChildProcess): NodeJS.Timeout | undefined {
   if (!stdout) return undefined;
   let isQuiet = true;
@@ -85,7 +85,7 @@ function dropLeftover({ stdout }: ChildProcess): NodeJS.Timeout | undefined {
   }, LEFTOVER_MS);
 }
 
-/** Sees to it that a bridge that was told to end does: with SIGTERM unless it has had it, and then for good. */
+/** Makes a bridge that was told to end do so: SIGTERM, unless it had a signal already, then SIGKILL. */
 export function insistOnEnd(child: ChildProcess, hasHadSignal: boolean): void {
   const isRunning = () => child.exitCode === null && child.signalCode === null;
   const kill = () => {

@@ -1,4 +1,4 @@
-// The command `pi-token-budget-acp`: puts socket, bridge and streams together, and passes signals and the end on.
+// The command `pi-token-budget-acp`: connects socket, bridge and streams, and forwards signals and the exit code.
 import { messageOf } from "../errors.ts";
 import { ownPackage } from "../subagents/packages.ts";
 import { type BridgeCommand, type BridgeEnd, bridgeEnd, insistOnEnd, startBridge } from "./bridge.ts";
@@ -10,18 +10,18 @@ import { ACP_SOCKET_VARIABLE, type PlanPush } from "./wire.ts";
 const FORWARDED = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
 const WRONG_USAGE = 2;
 const SIGNAL_EXIT_MS = 1_000;
-/** Longer than a bridge may take to end behind a signal. */
+/** Longer than a bridge may take to end after a signal. */
 const GIVE_UP_MS = 7_000;
 
-const UNHEARD =
+const NO_EXTENSION =
   "no plans so far: the first turn has ended and no extension has connected. Pi needs pi-token-budget (pi install npm:pi-token-budget) where the bridge starts it, without PI_TOKEN_BUDGET_DISABLED=1, and the bridge must hand its environment on.";
 
-/** Standard output belongs to the protocol. */
+/** On standard error, since standard output belongs to the protocol. */
 function say(text: string): void {
   process.stderr.write(`pi-token-budget-acp: ${text}\n`);
 }
 
-/** Without the socket there are no plans, and everything else goes on. */
+/** Without the socket there are no plans, and everything else works. */
 async function tryOpenSocket(onPush: (push: PlanPush) => void): Promise<PlanSocket | undefined> {
   try {
     await sweepSockets();
@@ -32,10 +32,10 @@ async function tryOpenSocket(onPush: (push: PlanPush) => void): Promise<PlanSock
   }
 }
 
-/** Somebody at a terminal, as when a bridge is asked to log in: no editor is there to show a plan to. */
+/** For a person at a terminal, such as a bridge's login: there is no editor to show a plan to. */
 function runAtTerminal(bridge: BridgeCommand): Promise<BridgeEnd> {
   const child = startBridge(bridge, { ...process.env, [ACP_SOCKET_VARIABLE]: undefined }, "inherit");
-  // What is typed there reaches the bridge by itself.
+  // The terminal sends these to the bridge itself.
   for (const signal of ["SIGINT", "SIGQUIT"] as const) process.on(signal, () => undefined);
   for (const signal of ["SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));
   return bridgeEnd(child, bridge.command);
@@ -45,7 +45,7 @@ async function runForClient(bridge: BridgeCommand): Promise<BridgeEnd> {
   let relay: Relay | undefined;
   const socket = await tryOpenSocket((push) => relay?.push(push));
   process.once("exit", () => socket?.close());
-  // A socket in our own environment is another proxy's, of another client.
+  // A socket in our own environment belongs to another proxy.
   const child = startBridge(bridge, { ...process.env, [ACP_SOCKET_VARIABLE]: socket?.path }, "pipe");
   process.once("exit", () => child.kill());
   for (const signal of FORWARDED) {
@@ -53,7 +53,7 @@ async function runForClient(bridge: BridgeCommand): Promise<BridgeEnd> {
       child.kill(signal);
       insistOnEnd(child, true);
       setTimeout(() => {
-        // A client that neither reads nor goes away.
+        // The client neither reads nor disconnects.
         socket?.close();
         endLike({ type: "killed", signal });
       }, GIVE_UP_MS).unref();
@@ -63,11 +63,11 @@ async function runForClient(bridge: BridgeCommand): Promise<BridgeEnd> {
   const { stdin, stdout } = child;
   if (stdin && stdout) {
     const onOtherVersion = () => say("no plans will be shown: client and bridge speak another version of the protocol");
-    const onUnheard = () => {
-      if (socket) say(UNHEARD);
+    const onSilent = () => {
+      if (socket) say(NO_EXTENSION);
     };
     const streams = { input: process.stdin, output: process.stdout };
-    relay = connectStreams({ stdin, stdout, child }, streams, { onOtherVersion, onUnheard });
+    relay = connectStreams({ stdin, stdout, child }, streams, { onOtherVersion, onSilent });
   }
   const end = await ended;
   await relay?.flushed();
@@ -75,7 +75,7 @@ async function runForClient(bridge: BridgeCommand): Promise<BridgeEnd> {
   return end;
 }
 
-/** Ends this process as the bridge ended. */
+/** Ends this process the way the bridge ended. */
 function endLike(end: BridgeEnd): void {
   if (end.type === "not_started") say(end.problem);
   if (end.type !== "killed") process.exit(end.code);
@@ -86,7 +86,7 @@ function endLike(end: BridgeEnd): void {
 }
 
 function run(bridge: BridgeCommand): Promise<BridgeEnd> {
-  // Nobody may be left to read what is said.
+  // Standard error may be closed already.
   process.stderr.on("error", () => undefined);
   return process.stdin.isTTY && process.stdout.isTTY ? runAtTerminal(bridge) : runForClient(bridge);
 }

@@ -10,7 +10,7 @@ export type Options =
   | { readonly type: "run"; readonly bridge: BridgeCommand }
   | { readonly type: "wrong"; readonly problem: string };
 
-/** Our own options stand alone; anything else is the bridge's, and what follows `--` is the bridge itself. */
+/** Our own options come alone. Anything else is for the default bridge; what follows `--` is another bridge. */
 export function parseOptions(args: readonly string[]): Options {
   const [first, ...rest] = args;
   if (first === "--help" || first === "-h") return { type: "help" };

@@ -1,25 +1,25 @@
-// The proxy's end of the plan socket: takes pushes from whoever may open it, and passes over what is no push.
+// The proxy's end of the plan socket: accepts pushes, and ignores everything else.
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { messageOf, shownValue } from "../errors.ts";
+import { LineReader } from "../json-lines.ts";
 import { leftSocketFolders, makeSocketFolder, type SocketFolder, socketBases } from "../storage/socket-folder.ts";
-import { LineReader } from "./lines.ts";
 import { type PlanPush, parsePush } from "./wire.ts";
 
 const CONNECTIONS_MAX = 64;
 
 export interface PlanSocketEvents {
   readonly onPush: (push: PlanPush) => void;
-  /** One line for a person; at most once for each connection. */
+  /** One line for a person; at most one for each connection. */
   readonly onGarbage: (problem: string) => void;
 }
 
 export interface PlanSocket {
   readonly path: string;
-  /** Removes the socket and its folder, at once. */
+  /** Removes the socket and its folder at once. */
   close(): void;
 }
 
-/** Opens the socket in the first temporary folder that takes one; fails with the reason of the last. */
+/** Opens the socket in the first temporary folder that takes one; rejects with the last one's error. */
 export async function openPlanSocket(
   events: PlanSocketEvents,
   bases: readonly string[] = socketBases(),
@@ -39,7 +39,7 @@ export async function openPlanSocket(
 
 const PROBE_MAX_MS = 500;
 
-/** Whether nobody listens any more; undecided counts as no. */
+/** Whether no process listens there; in doubt, no. */
 function isDead(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path);
@@ -55,7 +55,7 @@ function isDead(path: string): Promise<boolean> {
   });
 }
 
-/** Removes the folders of commands that were killed; those of running ones stay. Never rejects. */
+/** Removes the folders of proxies that were killed. Never rejects. */
 export async function sweepSockets(bases: readonly string[] = socketBases()): Promise<void> {
   for (const folder of leftSocketFolders(bases)) {
     if (await isDead(folder.socketPath)) folder.remove();
@@ -91,7 +91,7 @@ function listening(server: Server, path: string): Promise<void> {
     server.once("error", reject);
     server.listen(path, () => {
       server.off("error", reject);
-      // From here on a failed connection is the other end's.
+      // Later errors are those of single connections.
       server.on("error", () => undefined);
       resolve();
     });

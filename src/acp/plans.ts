@@ -1,27 +1,28 @@
-// Which plan the client is to be shown, and when: decided from the requests and responses that pass between client and
-// bridge and from what the extension pushes. A plan waits until the client knows its session. Pure.
+// Decides which plan to show the client, and when, from the messages between client and bridge and from the extension's
+// pushes. A plan waits until the client knows its session. Pure.
+import { isRecord } from "../json-lines.ts";
 import { isId } from "../task/context.ts";
-import { isRecord, type PlanPush, planLine } from "./wire.ts";
+import { type PlanPush, planLine } from "./wire.ts";
 
 /** More sessions than a client has open at once. */
 const SESSIONS_MAX = 64;
-/** Requests whose responses are waited for. */
+/** Pending requests that are remembered. */
 const AWAITED_MAX = 64;
 
-/** The only protocol version whose plans look like ours. */
+/** The only protocol version that has plans of this shape. */
 const PROTOCOL_VERSION = 1;
 
-/** Their result names the session. */
+/** The result names the session. */
 const OPENING = ["session/new", "session/fork"];
-/** They name a session that the bridge then opens; the client has nothing of it yet. */
+/** The request names the session, of which the client has nothing yet. */
 const REOPENING = ["session/load", "session/resume"];
 const TURN = "session/prompt";
 const ENDING = ["session/close", "session/delete"];
 
 interface SessionPlan {
-  /** Whether the client may be told of it. */
+  /** Whether the client knows the session. */
   readonly isKnown: boolean;
-  /** The line the client got last; undefined when it may show anything. */
+  /** The line that the client got last; undefined when its plan is unknown. */
   readonly shown: string | undefined;
   /** The line of the newest push. */
   readonly newest: string | undefined;
@@ -38,7 +39,7 @@ function requestKey(id: unknown): string | undefined {
   return typeof id === "string" || typeof id === "number" ? JSON.stringify(id) : undefined;
 }
 
-const STRANGER: SessionPlan = { isKnown: false, shown: undefined, newest: undefined };
+const UNKNOWN: SessionPlan = { isKnown: false, shown: undefined, newest: undefined };
 
 export class Plans {
   readonly #sessions = new Map<string, SessionPlan>();
@@ -47,18 +48,18 @@ export class Plans {
   #hasPushed = false;
   #hasEndedTurn = false;
 
-  /** Whether a line of the bridge can matter now. */
+  /** Whether a line of the bridge can be relevant now. */
   get awaitsResponse(): boolean {
     return this.#awaited.size > 0;
   }
 
-  /** Another version of the protocol was agreed on: there are no plans to send in it. */
+  /** Client and bridge agreed on another protocol version, in which no plans can be sent. */
   get isOtherVersion(): boolean {
     return this.#isOtherVersion;
   }
 
-  /** A turn has ended, and no extension has said anything so far. */
-  get isUnheard(): boolean {
+  /** A turn has ended and no extension has pushed anything so far. */
+  get isSilent(): boolean {
     return this.#hasEndedTurn && !this.#hasPushed;
   }
 
@@ -73,7 +74,7 @@ export class Plans {
     if (ENDING.includes(method)) this.#sessions.delete(sessionId);
     else if (REOPENING.includes(method)) {
       this.#await(id, { type: "reopening", sessionId });
-      this.#set(sessionId, STRANGER);
+      this.#set(sessionId, UNKNOWN);
     } else if (!this.#isReopening(sessionId)) this.#set(sessionId, { isKnown: true });
   }
 
@@ -89,12 +90,12 @@ export class Plans {
 
   pushed({ sessionId, entries }: PlanPush): void {
     this.#hasPushed = true;
-    // Nothing of a turn matters any more, so that its lines are not looked at.
+    // The ends of turns are irrelevant from now on, so stop reading lines for them.
     for (const [key, { type }] of this.#awaited) if (type === "turn") this.#awaited.delete(key);
     this.#set(sessionId, { newest: planLine({ sessionId, entries }) });
   }
 
-  /** The lines that are due, each for once. */
+  /** Returns the lines that are due, each once. */
   take(): readonly string[] {
     if (this.#isOtherVersion) return [];
     return [...this.#sessions].flatMap(([sessionId, { isKnown, shown, newest }]) => {
@@ -131,16 +132,16 @@ export class Plans {
   }
 
   #set(sessionId: string, change: Partial<SessionPlan>): void {
-    const changed = { ...(this.#sessions.get(sessionId) ?? STRANGER), ...change };
+    const changed = { ...(this.#sessions.get(sessionId) ?? UNKNOWN), ...change };
     this.#sessions.delete(sessionId);
-    if (this.#sessions.size >= SESSIONS_MAX) this.#sessions.delete(this.#leastWanted());
+    if (this.#sessions.size >= SESSIONS_MAX) this.#sessions.delete(this.#leastNeeded());
     this.#sessions.set(sessionId, changed);
   }
 
-  /** Of those that the client has not heard of, and then of all, the one that was not mentioned for longest. */
-  #leastWanted(): string {
+  /** The least recently mentioned session, of those that the client does not know if there are any. */
+  #leastNeeded(): string {
     const [oldest = ""] = this.#sessions.keys();
-    const [stranger] = [...this.#sessions].find(([, { isKnown }]) => !isKnown) ?? [oldest];
-    return stranger;
+    const [unknown] = [...this.#sessions].find(([, { isKnown }]) => !isKnown) ?? [oldest];
+    return unknown;
   }
 }

@@ -1,11 +1,11 @@
-// Between client and bridge: every byte passes in both directions as it came, and plans go to the client between whole
-// lines of the bridge. Decides nothing: plans.ts says what is due.
+// The streams between client and bridge: every byte passes unchanged in both directions, and plans are inserted between
+// whole lines of the bridge. Decides nothing: plans.ts does.
 import type { ChildProcess } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
+import { LineReader, type LineText, parseObject } from "../json-lines.ts";
 import { insistOnEnd } from "./bridge.ts";
-import { insertAfterLines, LineReader } from "./lines.ts";
 import { Plans } from "./plans.ts";
-import { type PlanPush, parseObject } from "./wire.ts";
+import type { PlanPush } from "./wire.ts";
 
 export interface ClientStreams {
   readonly input: Readable;
@@ -13,43 +13,36 @@ export interface ClientStreams {
 }
 
 export interface Relay {
-  /** Shows the session's plan as soon as that may be. */
+  /** Shows the session's plan as soon as possible. */
   push(push: PlanPush): void;
-  /** Resolves when the client has been given everything, or is gone. */
+  /** Resolves when the client has received everything, or is gone. */
   flushed(): Promise<void>;
 }
 
 export function connectStreams(
   { stdin, stdout, child }: { stdin: Writable; stdout: Readable; child: ChildProcess },
   { input, output }: ClientStreams,
-  { onOtherVersion, onUnheard }: { readonly onOtherVersion: () => void; readonly onUnheard: () => void },
+  { onOtherVersion, onSilent }: { readonly onOtherVersion: () => void; readonly onSilent: () => void },
 ): Relay {
   const plans = new Plans();
   const fromBridge = new LineReader();
   let clientIsGone = false;
 
   const showDue = () => {
-    // A client that does not read gets the newest plan when it does again.
+    // A client that stops reading gets the newest plan when it resumes.
     if (clientIsGone || fromBridge.isInLine || output.writableNeedDrain) return;
     for (const line of plans.take()) output.write(line);
   };
   readClient(input, stdin, plans, showDue);
 
-  let toldOfVersion = false;
-  let toldOfSilence = false;
+  const reportOnce = once();
   stdout.on("data", (chunk: Buffer) => {
     const pieces = insertAfterLines(fromBridge, chunk, (text) => {
       if (plans.awaitsResponse) plans.bridgeSent(parseObject(text()));
       return plans.take();
     });
-    if (plans.isOtherVersion && !toldOfVersion) {
-      toldOfVersion = true;
-      onOtherVersion();
-    }
-    if (plans.isUnheard && !toldOfSilence) {
-      toldOfSilence = true;
-      onUnheard();
-    }
+    if (plans.isOtherVersion) reportOnce(onOtherVersion);
+    if (plans.isSilent) reportOnce(onSilent);
     if (clientIsGone) return;
     output.cork();
     for (const piece of pieces) output.write(piece);
@@ -67,7 +60,7 @@ export function connectStreams(
   };
   output.on("error", () => {
     clientIsGone = true;
-    // The bridge is not held up on its way out.
+    // Do not block the bridge's remaining output.
     stdout.resume();
     end();
   });
@@ -88,7 +81,17 @@ export function connectStreams(
   };
 }
 
-/** Passes the client's bytes on; the lines are only looked at. */
+/** Calls each function at most once. */
+function once(): (report: () => void) => void {
+  const called = new Set<() => void>();
+  return (report) => {
+    if (called.has(report)) return;
+    called.add(report);
+    report();
+  };
+}
+
+/** Forwards the client's bytes and reads its lines. */
 function readClient(input: Readable, stdin: Writable, plans: Plans, showDue: () => void): void {
   const fromClient = new LineReader();
   input.on("data", (chunk: Buffer) => {
@@ -96,8 +99,26 @@ function readClient(input: Readable, stdin: Writable, plans: Plans, showDue: () 
     showDue();
   });
   input.on("error", () => undefined);
-  // A bridge that takes no more input may still have something to say, and the client's end must still be seen.
+  // A bridge that takes no more input may still write output, and the client's end must still be noticed.
   stdin.on("error", () => input.resume());
   stdin.on("close", () => input.resume());
   input.pipe(stdin);
+}
+
+/** The chunk in pieces to write in order: its own bytes, and after each line the lines that `after` returns for it. */
+export function insertAfterLines(
+  reader: LineReader,
+  chunk: Buffer,
+  after: (text: LineText) => readonly string[],
+): readonly (Buffer | string)[] {
+  const pieces: (Buffer | string)[] = [];
+  let written = 0;
+  reader.read(chunk, (text, end) => {
+    const lines = after(text);
+    if (lines.length === 0) return;
+    pieces.push(chunk.subarray(written, end), ...lines);
+    written = end;
+  });
+  if (written < chunk.length) pieces.push(chunk.subarray(written));
+  return pieces;
 }

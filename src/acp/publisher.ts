@@ -1,27 +1,27 @@
-// The extension's end of the plan socket: passes the root's todo list on, as its channel tells of it. Nothing here may
-// hold the session up or fail in it: a list that cannot be sent is not sent.
+// The extension's end of the plan socket: forwards the root agent's todo list from its channel. It must never delay or fail
+// the session: a list that cannot be sent is dropped.
 import { connect, type Socket } from "node:net";
 import type { HostApi } from "../host/api.ts";
+import { isRecord } from "../json-lines.ts";
 import { ROOT_ADDRESS } from "../task/addresses.ts";
 import { isId } from "../task/context.ts";
-import { TODO_STATUSES, type TodoItem, type TodoStatus } from "../todo/list.ts";
+import { TODO_CHANNEL, TODO_STATUSES, type TodoItem, type TodoStatus } from "../todo/list.ts";
 import { todosToPlan } from "../todo/plan.ts";
-import { TODO_CHANNEL } from "../ui/todo.ts";
-import { ACP_SOCKET_VARIABLE, isRecord, pushLine } from "./wire.ts";
+import { ACP_SOCKET_VARIABLE, pushLine } from "./wire.ts";
 
-/** The socket goes away with the bridge that this process belongs to: hardly a lost connection is worth a new one. */
+/** The socket usually closes because the bridge above this process has ended, so few retries are worth it. */
 const RECONNECTS_MAX = 5;
 const RECONNECT_MS = 100;
 
-/** Sessions on one bus, more than a program opens at once. */
+/** More sessions than one program opens at once. */
 const SESSIONS_MAX = 64;
 
 export interface Publisher {
-  /** Takes no more from the channel; what was taken is still sent. */
+  /** Stops listening to the channel; lists that it has received are still sent. */
   stop(): void;
 }
 
-interface Told {
+interface RootList {
   readonly sessionId: string;
   readonly todos: readonly TodoItem[];
 }
@@ -30,14 +30,14 @@ function isTodo(value: unknown): value is TodoItem {
   return isRecord(value) && typeof value.content === "string" && TODO_STATUSES.includes(value.status as TodoStatus);
 }
 
-/** The list of a root agent; the channel is open to every extension. */
-function rootList(data: unknown): Told | undefined {
+/** A root agent's list; undefined for anything else, since every extension can write to the channel. */
+function rootList(data: unknown): RootList | undefined {
   if (!isRecord(data) || data.agent !== ROOT_ADDRESS) return undefined;
   const { sessionId, todos } = data;
   return isId(sessionId) && Array.isArray(todos) && todos.every(isTodo) ? { sessionId, todos } : undefined;
 }
 
-/** Undefined when no proxy asks for plans. */
+/** Undefined when this process has no proxy above it. */
 export function startPublisher(
   events: HostApi["events"],
   env: Readonly<Record<string, string | undefined>>,
@@ -64,7 +64,7 @@ interface Line {
   readonly isSent: boolean;
 }
 
-/** Sends each session's newest line over a connection that is made for the first; older unsent lines have no worth. */
+/** Sends each session's newest line, and drops older ones that are unsent. Connects with the first. */
 class Sender {
   readonly #path: string;
   readonly #lines = new Map<string, Line>();
@@ -107,26 +107,26 @@ class Sender {
 
   #connect(): Socket {
     const socket = connect(this.#path);
-    // The process ends when its session does.
+    // The connection must not keep the process alive.
     socket.unref();
     socket.on("connect", () => {
       this.#isOpen = true;
       this.#flush();
     });
     socket.on("drain", () => this.#flush());
-    // Nothing is said from the other end.
+    // The proxy sends nothing; reading notices its end.
     socket.resume();
     socket.on("error", () => undefined);
     socket.on("close", () => this.#lost());
     return socket;
   }
 
-  /** In the end the lost socket stays in its place, and nobody connects again. */
+  /** After the last retry the dead socket stays set, so that nothing reconnects. */
   #lost(): void {
     this.#isOpen = false;
     if (this.#ended || this.#reconnects >= RECONNECTS_MAX) return;
     this.#socket = undefined;
-    // What was written may not have arrived; a list that comes twice does no harm.
+    // What was written may not have arrived, and a repeated list does no harm.
     for (const [sessionId, { text }] of this.#lines) this.#lines.set(sessionId, { text, isSent: false });
     setTimeout(() => this.#flush(), RECONNECT_MS * 2 ** this.#reconnects).unref();
     this.#reconnects++;

@@ -1,9 +1,10 @@
-// What passes over the plan socket and to the client: one JSON text per line, each read with suspicion. Pure.
+// The formats of the plan socket and of the plan notification: one JSON text per line, validated on reading. Pure.
+import { isRecord, parseObject } from "../json-lines.ts";
 import { isId } from "../task/context.ts";
 import { TODO_STATUSES, type TodoStatus } from "../todo/list.ts";
 import type { PlanEntry } from "../todo/plan.ts";
 
-/** Names the socket to the extension; set by the proxy for the bridge and everything below it. */
+/** The socket's path, set by the proxy for the bridge and all processes below it. */
 export const ACP_SOCKET_VARIABLE = "PI_TOKEN_BUDGET_ACP_SOCKET";
 
 /** The current list of one session, as the extension pushes it. */
@@ -14,20 +15,6 @@ export interface PlanPush {
 
 const ENTRIES_MAX = 1_000;
 const PRIORITY: PlanEntry["priority"] = "medium";
-
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** Undefined when the text is no JSON object. */
-export function parseObject(text: string | undefined): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text ?? "");
-    return isRecord(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
 
 function isEntry(value: unknown): value is PlanEntry {
   return (
@@ -49,7 +36,7 @@ export function pushLine({ sessionId, entries }: PlanPush): string {
   return `${JSON.stringify({ sessionId, entries })}\n`;
 }
 
-/** The notification of protocol version 1 that replaces the client's whole plan. Nothing else of an entry passes. */
+/** The notification of protocol version 1 that replaces the client's whole plan. Only these fields of an entry pass. */
 export function planLine({ sessionId, entries }: PlanPush): string {
   const plain = entries.map(({ content, priority, status }) => ({ content, priority, status }));
   const params = { sessionId, update: { sessionUpdate: "plan", entries: plain } };

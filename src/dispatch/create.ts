@@ -4,20 +4,19 @@ import { TaskDispatcher } from "./dispatcher.ts";
 import type { DispatchParent, RouteDoor } from "./parent.ts";
 import type { Quota } from "./quota.ts";
 import { cliRunner } from "./run/cli-runner.ts";
-import type { RunLimits } from "./run/limits.ts";
 import type { Runner } from "./run/runner.ts";
 import { sessionRunner } from "./run/session-runner.ts";
-import { DEFAULT_TASK_SETTINGS, type TaskSettings } from "./settings.ts";
+import { DEFAULT_TASK_SETTINGS, type RunLimits, type TaskSettings } from "./settings.ts";
 
-/** What a launcher may say of its dispatcher; each field may be left out. */
+/** Options of a dispatcher; each may be left out. */
 export interface TaskDispatcherOptions {
-  /** Over the person's settings, by the same names; left out, those hold. */
+  /** Override the person's settings, by the same names; those apply when left out. */
   readonly settings?: Partial<TaskSettings>;
-  /** Asked before anything is stored, besides the setting `taskQuota`; left out, that alone counts. */
+  /** Asked before anything is stored, besides the setting `taskQuota`, which alone counts when left out. */
   readonly quota?: Quota;
-  /** Chooses models in the place of the session's own router, which does it when left out. */
+  /** Replaces the session's own model router, which is used when left out. */
   readonly route?: RouteDoor;
-  /** More runners, or others in the place of `session` and `cli`; by default there are these two. */
+  /** More runners, or replacements of `session` and `cli`; by default there are these two. */
   readonly runners?: readonly Runner[];
   /** For child sessions: Pi's SDK, the module itself; left out, that of the Pi which runs the parent session. */
   readonly sdk?: unknown;
@@ -25,9 +24,9 @@ export interface TaskDispatcherOptions {
   readonly extensions?: readonly unknown[];
   /** For child processes; nothing is added when left out. */
   readonly cli?: {
-    /** More arguments, behind `--mode json -p` and its like; none when left out. */
+    /** More arguments, after our own (`--mode json -p` …); none when left out. */
     readonly args?: readonly string[];
-    /** Variables over those of this process, which alone hold when left out. */
+    /** Variables that override those of this process; none when left out. */
     readonly env?: Readonly<Record<string, string>>;
   };
   /**
@@ -37,9 +36,9 @@ export interface TaskDispatcherOptions {
   readonly packageDirectory?: string;
   /** Absolute path; relative attachments are below it. Default: the working directory of the process. */
   readonly baseDirectory?: string;
-  /** How long things may take, or some of it; each has a default. */
+  /** Time limits, or some of them; each has a default. */
   readonly limits?: Partial<RunLimits>;
-  /** Told, in one sentence, of what goes wrong beside a task; nobody is when left out. */
+  /** Called with problems that belong to no task's record, one sentence each; they are dropped when left out. */
   readonly report?: (problem: string) => void;
 }
 
@@ -61,11 +60,12 @@ export function openDispatcher(parent: DispatchParent, options: DispatcherOption
     cliRunner({ command: () => settings().taskRunnerCommand, packageDirectory: options.packageDirectory, ...cli }),
   ];
   const given = options.runners ?? [];
-  // In the place of ours, so that `session` stays the default.
+  // Replacements keep their places, so that `session` stays the default.
   const replaced = own.map((runner) => given.find(({ name }) => name === runner.name) ?? runner);
   const runners = [...replaced, ...given.filter((runner) => !replaced.includes(runner))];
   return new TaskDispatcher({
-    parent: route === undefined ? parent : withRoute(parent, route),
+    parent,
+    route,
     runners,
     settings,
     quota,
@@ -73,24 +73,4 @@ export function openDispatcher(parent: DispatchParent, options: DispatcherOption
     limits,
     report,
   });
-}
-
-function withRoute(parent: DispatchParent, route: RouteDoor): DispatchParent {
-  const { context, agentName, model, models, sdk, settings, flush } = parent;
-  return {
-    context,
-    agentName,
-    get ended() {
-      return parent.ended;
-    },
-    category: () => parent.category(),
-    agents: () => parent.agents(),
-    childExtension: () => parent.childExtension(),
-    route,
-    model,
-    models,
-    sdk,
-    settings,
-    flush,
-  };
 }

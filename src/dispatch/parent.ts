@@ -1,14 +1,13 @@
-// What a dispatcher needs of the session that dispatches, as `getTokenBudgetTask` answers it: its place in the root task,
-// and the one door to models.
+// The session that dispatches, as a dispatcher sees it.
 import type { Category } from "../task/category.ts";
 import type { TaskContext } from "../task/context.ts";
 import type { TaskSettings } from "./settings.ts";
 
-/** What a model is wanted for, by names. */
+/** A question to the model router. */
 export interface RouteQuestion {
-  /** What the content is; null is ordinary. It is never left out. */
+  /** Category of the content; null is ordinary. It is never left out. */
   readonly contentCategory: Category;
-  /** `provider/id` of the model that somebody chose; left out when nobody did. */
+  /** `provider/id` of the model that was asked for; left out when none was. */
   readonly pinned?: string | undefined;
   /** Models to try, `provider/id`, the best first; none when left out. */
   readonly candidates?: readonly string[] | undefined;
@@ -17,18 +16,18 @@ export interface RouteQuestion {
 /** Chooses a model, `provider/id`, that may see the content; undefined leaves ordinary content to the host's default. */
 export type RouteDoor = (request: RouteQuestion) => string | undefined | Promise<string | undefined>;
 
-/** The session that dispatches: what `getTokenBudgetTask` answers fits as it is. */
+/** The session that dispatches. What `getTokenBudgetTask` returns is one. */
 export interface DispatchParent {
   /** The root task in which tasks are agents. */
   readonly context: TaskContext;
   /** Its address: `/root`, or one below it. */
   readonly agentName: string;
-  /** Whether the session has ended: then nothing is dispatched any more. Left out, it never has. */
+  /** Whether the session has ended, after which nothing is dispatched. Left out, it never has. */
   readonly ended?: boolean | undefined;
   /**
-   * What its own content is.
+   * Category of its own content.
    *
-   * @throws TokenBudgetError `refused`, `storage_failed`, `newer_format`: nobody can know it.
+   * @throws TokenBudgetError `refused`, `storage_failed`, `newer_format`: the category cannot be known.
    */
   category(): Category;
   /**
@@ -39,28 +38,34 @@ export interface DispatchParent {
   agents(): readonly {
     /** Its address. */
     readonly agentName: string;
-    /** What its content is: a label, null for ordinary content, undefined when nobody can say it. */
+    /** Category of its content: a label, null for ordinary content, undefined when it cannot be known. */
     readonly category: Category | undefined;
   }[];
   /**
-   * Registers the session and writes the extension of its children; answers its absolute path.
+   * Registers the session and writes the extension of its children; returns its absolute path.
    *
    * @throws TokenBudgetError (rejects) `storage_failed`, `lock_unavailable`, `missing_field`: it cannot be written.
    */
   childExtension(): Promise<string>;
   /** Chooses models; without it, content of a category is not dispatched. */
   readonly route?: RouteDoor | undefined;
-  /** The model of the dispatching session, `provider/id`, which ordinary tasks get when nobody chooses; none when left out. */
+  /** The dispatching session's model, `provider/id`, for ordinary tasks that ask for none; left out, the runner chooses. */
   readonly model?: (() => string | undefined) | undefined;
   /** The host's models as its sessions share them (`ctx.modelRegistry`), for child sessions; left out, they find their own. */
   readonly models?: (() => unknown) | undefined;
   /** The SDK of the host that runs the session, for child sessions; left out, it is looked for beside the program. */
   readonly sdk?: (() => Promise<unknown>) | undefined;
   /**
-   * Resolves when what the session has said so far is in its journal, from which children are told of it; left out, they
-   * are told what is there.
+   * Resolves when the session's journal is up to date, since children read earlier turns from it; left out, they get what
+   * it holds.
    */
   readonly flush?: (() => Promise<void>) | undefined;
   /** The person's settings for tasks; the defaults when left out. */
   readonly settings?: (() => Partial<TaskSettings>) | undefined;
+}
+
+/** Categories of agents' content, by address: undefined when unknown, null for an agent that never registered. */
+export function contentsOf(parent: DispatchParent): (address: string) => Category | undefined {
+  const contents = new Map(parent.agents().map(({ agentName, category }) => [agentName, category]));
+  return (address) => (contents.has(address) ? contents.get(address) : null);
 }

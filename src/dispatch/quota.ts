@@ -1,9 +1,8 @@
-// Whether one more task may be dispatched, by what was used today. Pure.
-import type { TaskRecord } from "./record/rules.ts";
+// Quotas: whether today's usage allows one more task. Pure.
 
 /** What the tasks of this root task used since the day began, in UTC. */
 export interface QuotaUsage {
-  /** Tokens read anew, read from a cache, and written, together. */
+  /** Input, cached and output tokens together. */
   readonly tokens: number;
   /** Cost, in the currency of the provider's figures (Pi's: US dollars), as far as providers gave one. */
   readonly amount: number;
@@ -31,28 +30,13 @@ export interface DailyQuota {
   readonly amount?: number | undefined;
 }
 
-/** Days are those of UTC, so that every process of a task counts the same. */
-export function usageOfDay(records: readonly TaskRecord[], now: string): QuotaUsage {
-  const day = now.slice(0, 10);
-  const rows = records.flatMap(({ usage }) => usage).filter((row) => row.created.startsWith(day));
-  return {
-    tokens: rows.reduce((sum, row) => sum + row.input + row.output + row.cached, 0),
-    amount: rows.reduce((sum, row) => sum + (row.amount ?? 0), 0),
-    tasks: records.filter(({ task }) => task.created.startsWith(day)).length,
-  };
-}
-
 export function dailyQuota({ tokens, amount }: DailyQuota): Quota {
   return (used) => {
-    if (tokens !== undefined && used.tokens >= tokens) {
-      return {
-        allowed: false,
-        reason: `today's tasks used ${used.tokens} tokens of ${tokens} (setting taskQuota.tokens)`,
-      };
-    }
-    if (amount !== undefined && used.amount >= amount) {
-      return { allowed: false, reason: `today's tasks cost ${used.amount} of ${amount} (setting taskQuota.amount)` };
-    }
+    const refused = (reason: string): QuotaAnswer => ({ allowed: false, reason });
+    if (tokens !== undefined && used.tokens >= tokens)
+      return refused(`today's tasks used ${used.tokens} tokens of ${tokens} (setting taskQuota.tokens)`);
+    if (amount !== undefined && used.amount >= amount)
+      return refused(`today's tasks cost ${used.amount} of ${amount} (setting taskQuota.amount)`);
     return { allowed: true };
   };
 }

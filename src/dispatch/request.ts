@@ -1,13 +1,15 @@
 // What is asked of a dispatch, checked before anything is stored.
 import { shownValue, TokenBudgetError } from "../errors.ts";
 import { ANYTHING, assertObject, type CheckedObject, FILLED_TEXT, LIST, optional, SIGNAL } from "../options.ts";
+import { headOf } from "../storage/text.ts";
 import { childAddress } from "../task/addresses.ts";
-import { type Category, type CategoryChoice, canRead, taskCategoryChoice } from "../task/category.ts";
+import type { Category, CategoryChoice } from "../task/category.ts";
 import { type Attachment, checkedAttachments } from "./files/attachments.ts";
+import type { NewFile } from "./files/roles.ts";
 import { checkedCwd } from "./files/workspace.ts";
 import type { DispatchParent } from "./parent.ts";
-import type { NewFile, TaskRow } from "./record/rules.ts";
-import { parseContext, parseGoal } from "./record/rules.ts";
+import { GOAL_MAX_CHARS } from "./record/schema.ts";
+import { choiceFor } from "./routing.ts";
 import type { Runner } from "./run/runner.ts";
 
 /** A task to be opened. */
@@ -17,8 +19,8 @@ export interface DispatchRequest {
   /** What the child should know besides; at most 50,000 characters. Nothing when null or left out. */
   readonly context?: string | null;
   /**
-   * What the task's content is: null for ordinary content, or the dispatching agent's own category. Left out only by flows
-   * that quote the agent's content: the task is then of the agent's category.
+   * Category of the task's content: null for ordinary content, or the dispatching agent's own category. Left out only by
+   * flows that quote the agent's content: the task then has the agent's category.
    */
   readonly category?: Category;
   /** A name below the dispatching agent; `task_<id>` when left out. */
@@ -35,7 +37,7 @@ export interface DispatchRequest {
   readonly signal?: AbortSignal;
 }
 
-/** What is checked with words of its own is anything here. */
+/** Fields that hold anything here are checked further down, with messages of their own. */
 const REQUEST: CheckedObject = {
   of: "dispatch",
   what: "the request",
@@ -65,8 +67,8 @@ export interface CheckedRequest {
 
 export interface RequestParts {
   readonly parent: DispatchParent;
+  /** By name; the first is the default. */
   readonly runners: ReadonlyMap<string, Runner>;
-  readonly defaultRunner: string;
   /** Relative attachments are below it. */
   readonly baseDirectory: string;
   readonly taskId: string;
@@ -77,7 +79,7 @@ export function checkedRequest(request: DispatchRequest, parts: RequestParts): C
   const { parent, taskId, baseDirectory } = parts;
   const goal = parseGoal(request.goal, request.attachments?.length ?? 0);
   const context = parseContext(request.context);
-  const runner = runnerNamed(request.runner, parts);
+  const runner = runnerNamed(request.runner, parts.runners);
   const choice = choiceFor(request.category, parent.category(), runner);
   const address = freeAddress(parent, request.agentName, taskId);
   const pinned = modelName(request.model);
@@ -85,47 +87,39 @@ export function checkedRequest(request: DispatchRequest, parts: RequestParts): C
   return { goal, context, choice, runner, address, pinned, attachments, cwd: checkedCwd(request.cwd) };
 }
 
-function runnerNamed(name: string | undefined, { runners, defaultRunner }: RequestParts): Runner {
-  const runner = runners.get(name ?? defaultRunner);
+/** The goal, trimmed; it may be empty only beside an attachment. */
+export function parseGoal(value: unknown, attachments: number): string {
+  const goal = parseText("goal", value, "it must be a text that says what is to be done");
+  if (goal !== "" || attachments > 0) return goal;
+  throw new TokenBudgetError(
+    "invalid_argument",
+    "goal is empty; say what is to be done. It may be empty only when there is an attachment.",
+  );
+}
+
+function parseContext(value: unknown): string | null {
+  if (value === undefined || value === null) return null;
+  return parseText("context", value, "it must be a text, or be left out") || null;
+}
+
+function parseText(field: string, value: unknown, rule: string): string {
+  if (typeof value !== "string")
+    throw new TokenBudgetError("invalid_argument", `${field} is ${shownValue(value)}; ${rule}.`);
+  if (headOf(value, GOAL_MAX_CHARS).length === value.length) return value.trim().toWellFormed();
+  throw new TokenBudgetError(
+    "too_large",
+    `${field} is longer than ${GOAL_MAX_CHARS.toLocaleString("en-US")} characters (${shownValue(value)}). Nothing was stored. Shorten it, or put the text into a file and attach that.`,
+  );
+}
+
+function runnerNamed(name: string | undefined, runners: ReadonlyMap<string, Runner>): Runner {
+  const names = [...runners.keys()];
+  const [standard = ""] = names;
+  const runner = runners.get(name ?? standard);
   if (runner) return runner;
   throw new TokenBudgetError(
     "invalid_argument",
-    `runner is ${shownValue(name)}; there are ${[...runners.keys()].join(", ")}. Leave it out for ${defaultRunner}.`,
-  );
-}
-
-/** The table of categories, and what a runner with models of its own may get. */
-export function choiceFor(declared: Category | undefined, owner: Category, runner: Runner): CategoryChoice {
-  const choice = taskCategoryChoice(declared, owner);
-  if (!runner.choosesModels) return choice;
-  if (choice.category === null) return { own: true, category: null };
-  throw new TokenBudgetError(
-    "refused",
-    `A task of category ${choice.category} does not run on the runner ${runner.name}: it chooses its own model, outside the router. Nothing was stored. Use the runner session, or leave category out for an ordinary task (null).`,
-  );
-}
-
-/**
- * What the content of a task's next run is: as it was declared, but for a category that a person gave its agent since;
- * what nobody declared is what its parent's is now. `contents` says what agents' content is.
- */
-export function categoryAgain(
-  { id, agent, parent, category: old, categoryOwn }: TaskRow,
-  contents: (address: string) => Category | undefined,
-  runner: Runner,
-): CategoryChoice {
-  const owner = contents(parent);
-  if (owner === undefined)
-    throw new TokenBudgetError(
-      "refused",
-      `Task ${id} is not run again: it is not known which category the content of ${parent} is of. Say what it is with /category there.`,
-    );
-  const own = old ?? contents(agent) ?? null;
-  const choice = choiceFor(categoryOwn || own !== old ? own : undefined, owner, runner);
-  if (canRead(choice.category, old)) return choice;
-  throw new TokenBudgetError(
-    "refused",
-    `Task ${id} is of category ${old}, and ${parent} is not any more, so that it would run as an ordinary one. Give ${parent} that category again, or dispatch a new task.`,
+    `runner is ${shownValue(name)}; there are ${names.join(", ")}. Leave it out for ${standard}.`,
   );
 }
 
@@ -145,29 +139,5 @@ function modelName(model: unknown): string | undefined {
   throw new TokenBudgetError(
     "invalid_argument",
     `model is ${shownValue(model)}; a model is named provider/id. Leave it out to have one chosen.`,
-  );
-}
-
-/** The model for the content, through the one door; null leaves it to the runner. */
-export async function chosenModel(
-  parent: DispatchParent,
-  runner: Runner,
-  { category, pinned }: { readonly category: Category; readonly pinned: string | undefined },
-): Promise<string | null> {
-  // Its models are its own, and only ordinary content gets there.
-  if (runner.choosesModels) return pinned ?? null;
-  if (parent.route === undefined) {
-    if (category === null) return pinned ?? parent.model?.() ?? null;
-    throw new TokenBudgetError(
-      "refused",
-      `A task of category ${category} needs the model router, and this dispatcher has none. Nothing was stored. Give the option route.`,
-    );
-  }
-  const model =
-    (await parent.route({ contentCategory: category, ...(pinned === undefined ? {} : { pinned }) })) ?? null;
-  if (pinned === undefined || model === pinned) return model;
-  throw new TokenBudgetError(
-    "refused",
-    `model is ${shownValue(pinned)}, which may not see ${category === null ? "this content" : `content of category ${category}`}. Nothing was stored. Leave model out, and a model that may is chosen.`,
   );
 }

@@ -1,7 +1,7 @@
-// The settings that dispatched tasks have, and what they are where nobody set them. Pure.
+// The settings and limits of dispatched tasks, with their defaults. Pure.
 import type { DailyQuota } from "./quota.ts";
 
-/** The settings that tasks have, as in a person's settings. */
+/** The settings of tasks, by the names of a person's settings. */
 export interface TaskSettings {
   /** How many tasks run at once; further ones wait. Default 4. */
   readonly maxConcurrentTasks: number;
@@ -25,3 +25,15 @@ export const DEFAULT_TASK_SETTINGS: TaskSettings = {
   taskQuota: null,
   taskRunnerCommand: [],
 };
+
+/** Time limits of a task's run, in milliseconds. */
+export interface RunLimits {
+  /** Milliseconds that a runner gets to end after it was told to; default 15,000. */
+  readonly stopLimitMs: number;
+  /** A run without any event for so many milliseconds is stopped; default 1,800,000 (30 minutes). */
+  readonly silenceLimitMs: number;
+  /** Milliseconds between two writes of a running task's steps; default 1,000. */
+  readonly saveEveryMs: number;
+}
+
+export const RUN_LIMITS: RunLimits = { stopLimitMs: 15_000, silenceLimitMs: 30 * 60_000, saveEveryMs: 1_000 };

@@ -1,5 +1,5 @@
-// The dispatcher as a tool that a launcher may give to a model. A field that the model leaves out is declared as ordinary
-// content: an agent's call never falls into "inherit".
+// The dispatcher as a tool that a launcher may give to a model. A category that the model leaves out is declared as ordinary
+// (null): an agent's call never inherits.
 import { Type } from "@sinclair/typebox";
 import { dispatchHint } from "../category/hint.ts";
 import { TokenBudgetError } from "../errors.ts";
@@ -7,9 +7,9 @@ import { assertArgument, fieldOf, OBJECT } from "../options.ts";
 import { headOf } from "../storage/text.ts";
 import { assertFlow } from "../task/category.ts";
 import type { TaskDispatcher } from "./dispatcher.ts";
-import type { FileView, TaskView } from "./record/view.ts";
+import type { FileView, TaskView } from "./task-view.ts";
 
-export const TASK_TOOL_NAME = "dispatch_task";
+const TASK_TOOL_NAME = "dispatch_task";
 
 const RESULT_MAX_CHARS = 8_000;
 const FILES_SHOWN_MAX = 20;
@@ -35,7 +35,7 @@ const Parameters = Type.Object(
   { additionalProperties: false },
 );
 
-/** What the tool answers, as Pi takes it. */
+/** The tool's result, in the form that Pi takes. */
 export interface TaskToolResult {
   /** For the model. */
   readonly content: {
@@ -54,9 +54,9 @@ export interface TaskToolResult {
 export interface TaskTool {
   /** `dispatch_task`. */
   readonly name: typeof TASK_TOOL_NAME;
-  /** What a person reads. */
+  /** For people. */
   readonly label: string;
-  /** What the model reads. */
+  /** For the model. */
   readonly description: string;
   /** A TypeBox schema of `{ goal, context?, category?, attachments? }`. */
   readonly parameters: Readonly<Record<string, unknown>>;
@@ -77,15 +77,16 @@ interface ToolParams {
   readonly attachments?: readonly string[] | null;
 }
 
-const DISPATCHER = fieldOf("what createTaskDispatcher answers", (value) => {
-  return OBJECT.fits(value) && typeof (value as { dispatch?: unknown }).dispatch === "function";
-});
+const DISPATCHER = fieldOf(
+  "what createTaskDispatcher answers",
+  (value) => OBJECT.fits(value) && typeof (value as { dispatch?: unknown }).dispatch === "function",
+);
 
 /**
- * A tool definition for `pi.registerTool` or a session's `customTools`, with which a model gives tasks. It is registered
- * by nobody else. What the model leaves out is ordinary: no call of an agent inherits its category.
+ * A tool definition for `pi.registerTool` or a session's `customTools`, with which a model dispatches tasks; this package
+ * does not register it. Tasks are ordinary unless the model passes a category: no call of an agent inherits its own.
  *
- * @throws TokenBudgetError `invalid_argument`: `dispatcher` is none.
+ * @throws TokenBudgetError `invalid_argument`: `dispatcher` is not a dispatcher.
  */
 export function defineTaskTool(dispatcher: TaskDispatcher): TaskTool {
   assertArgument("defineTaskTool", "dispatcher", dispatcher, DISPATCHER);
@@ -107,7 +108,7 @@ export function defineTaskTool(dispatcher: TaskDispatcher): TaskTool {
       const task = await handle.result;
       const owner = dispatcher.category();
       assertFlow(task.category, owner);
-      // A person may have given its agent a category while it ran.
+      // Refused when a person has given its agent a category meanwhile.
       await dispatcher.get(task.id);
       const hint = dispatchHint(owner, task.category);
       if (task.status !== "completed")

@@ -1,5 +1,5 @@
-// The text of a web page, or of a Word document that became one: lines for blocks, tabs between cells. It goes through the
-// page once, tag by tag: whatever a page holds, it takes no longer than its length. Pure.
+// The text of an HTML page: a line per block, tabs between table cells. One pass over the tags, so the time is linear in the
+// page's length whatever the page holds. Pure.
 import { oneLine } from "../storage/text.ts";
 
 const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " " };
@@ -16,7 +16,7 @@ type Piece =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "tag"; readonly name: string; readonly isEnd: boolean };
 
-/** Elements without text to read, and where each is over; the end of a head is often left out. */
+/** Elements without readable text, and the pattern that ends each; pages often omit </head>. */
 const HIDDEN: Readonly<Record<string, string>> = {
   script: "</script\\s*>",
   style: "</style\\s*>",
@@ -47,13 +47,13 @@ function* piecesOf(html: string): Generator<Piece> {
     yield { type: "tag", name, isEnd: slash === "/" };
     const hidden = slash === "" && Object.hasOwn(HIDDEN, name) ? HIDDEN[name] : undefined;
     if (hidden === undefined) continue;
-    const over = new RegExp(hidden, "gi");
-    over.lastIndex = at;
-    at = over.exec(html)?.index ?? html.length;
+    const end = new RegExp(hidden, "gi");
+    end.lastIndex = at;
+    at = end.exec(html)?.index ?? html.length;
   }
 }
 
-/** What stands in the place of a tag outside of tables. */
+/** What replaces a tag outside tables. */
 function blockMark(name: string, isEnd: boolean): string {
   if (/^h[1-6]$/.test(name)) return isEnd ? "\n" : `\n\n${"#".repeat(Number(name[1]))} `;
   if (name === "li") return isEnd ? "\n" : "\n- ";
@@ -61,7 +61,7 @@ function blockMark(name: string, isEnd: boolean): string {
   return (isEnd ? ["ul", "ol"] : ["br"]).includes(name) ? "\n" : "";
 }
 
-/** Collects text, and the cells of the row that is open. */
+/** Collects text; within a table row, cell by cell. */
 class Page {
   readonly #parts: string[] = [];
   #row: string[] | undefined;
@@ -83,7 +83,7 @@ class Page {
   }
 
   #tag(name: string, isEnd: boolean): void {
-    // The end tags of rows and cells may be left out.
+    // HTML lets pages omit the end tags of rows and cells.
     if (name === "tr" || name === "table") this.#endRow();
     if (name === "tr") {
       if (!isEnd) this.#row = [];

@@ -1,8 +1,7 @@
-// Extracted content as the text that lies beside an attachment: bounded, and saying at its end what is missing. Pure.
+// Renders extracted content as bounded text whose last line says what was cut. Pure.
 import { countCodePoints, headOf, oneLine } from "../storage/text.ts";
 import type { SheetContent } from "./worker-program.ts";
 
-/** Text of a file, and whether some of it was cut. */
 export interface Extracted {
   readonly text: string;
   readonly cut: boolean;
@@ -14,7 +13,6 @@ function withTail(head: string, tail: string): Extracted {
   return { text: `${head.trimEnd()}\n${tail}\n`.toWellFormed(), cut: true };
 }
 
-/** A text, at most `maxChars` of it. */
 export function boundedText(text: string, maxChars: number, name = "text"): Extracted {
   const head = headOf(text, maxChars);
   if (head.length === text.length) return { text: text.toWellFormed(), cut: false };
@@ -24,11 +22,7 @@ export function boundedText(text: string, maxChars: number, name = "text"): Extr
   );
 }
 
-function cell(text: string): string {
-  return oneLine(text);
-}
-
-/** One section a sheet, columns separated by tabs, rows as the sheet displays them. */
+/** One section per sheet, one line per row, tabs between cells. */
 export function sheetsText(sheets: readonly SheetContent[], leftOut: number, maxChars: number): Extracted {
   const parts: string[] = [];
   let left = maxChars;
@@ -42,7 +36,7 @@ export function sheetsText(sheets: readonly SheetContent[], leftOut: number, max
     left -= countCodePoints(heading);
     const lines: string[] = [];
     for (const row of rows) {
-      const line = `${row.map(cell).join("\t")}\n`;
+      const line = `${row.map((cell) => oneLine(cell)).join("\t")}\n`;
       const length = countCodePoints(line);
       if (length > left) break;
       left -= length;

@@ -1,18 +1,18 @@
-// The program of the worker that reads spreadsheets, Word documents and PDFs: plain JavaScript as text, since a worker is
-// started from text or a file and this package is loaded from sources as well as from a bundle. It answers raw content,
-// bounded; what becomes of it is decided outside.
+// The program that runs in the parsing worker, as plain JavaScript in a string: a worker needs a file or a string, and this
+// package runs from its sources and from a bundle alike. It answers raw content; render.ts turns that into text.
 
-/** What the worker is asked. */
+export type ParsedForm = "spreadsheet" | "word" | "pdf";
+
 export interface WorkerRequest {
-  readonly form: "spreadsheet" | "word" | "pdf";
+  readonly form: ParsedForm;
   /** File URL of the library. */
   readonly library: string;
   readonly path: string;
-  /** Characters after which content need not be sent. */
+  /** The worker stops reading after so many characters. */
   readonly maxChars: number;
 }
 
-/** A table as the sheet displays it. */
+/** A sheet's cells as the sheet displays them. */
 export interface SheetContent {
   readonly name: string;
   readonly rows: readonly (readonly string[])[];
@@ -25,7 +25,7 @@ export type WorkerAnswer =
   | { readonly type: "pages"; readonly pages: readonly string[]; readonly totalPages: number }
   | { readonly type: "failed"; readonly name: string; readonly message: string };
 
-export const WORKER_CODE = `
+export const WORKER_PROGRAM = `
 const { parentPort, workerData } = require("node:worker_threads");
 const { readFileSync } = require("node:fs");
 const { form, library, path, maxChars } = workerData;

@@ -14,6 +14,9 @@ export interface TodoItem {
   readonly status: TodoStatus;
 }
 
+/** On the host's event bus: carries `{ sessionId, agent, todos }` after each change and once after each rebuild. */
+export const TODO_CHANNEL = "pi-token-budget:todo";
+
 export const TODOS_MAX = 200;
 export const TODO_CONTENT_MAX_CODE_POINTS = 2_000;
 

@@ -4,15 +4,12 @@ import type { HostCommand, HostContext } from "../host/api.ts";
 import type { Host } from "../host/host.ts";
 import { setWidget } from "../host/widget.ts";
 import type { BranchIndex } from "../log/branch.ts";
-import { copyOf, type TodoItem } from "../todo/list.ts";
+import { copyOf, TODO_CHANNEL, type TodoItem } from "../todo/list.ts";
 import { clearedEntry, TODO_ENTRY, type TodoEntry, type TodoState, todoEntry, todoState } from "../todo/replay.ts";
 import { type TodoTools, todoTools } from "../tools/todo.ts";
 import { showAnswer } from "./answer.ts";
 import { defineCommand } from "./commands.ts";
 import { type Activity, wholeList, widgetLines } from "./todo-lines.ts";
-
-/** Tells `{ sessionId, agent, todos }` after each change and once after each rebuild. */
-export const TODO_CHANNEL = "pi-token-budget:todo";
 
 /** The key of the widget. */
 export const TODO_WIDGET = "pi-token-budget:todo";

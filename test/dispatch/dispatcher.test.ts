@@ -15,7 +15,7 @@ import { describe, expect, it } from "vitest";
 import { pdf, workbook } from "../../fixtures/files/documents.ts";
 import { until } from "../../fixtures/pi/wait.ts";
 import { checkedAttachments } from "../../src/dispatch/files/attachments.ts";
-import type { TaskView } from "../../src/dispatch/record/view.ts";
+import type { TaskView } from "../../src/dispatch/task-view.ts";
 import { answering, bench, runnerOf, scriptRunner } from "./dispatchers.ts";
 
 describe("a task", () => {

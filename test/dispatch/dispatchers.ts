@@ -2,8 +2,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { type DispatcherParts, TaskDispatcher } from "../../src/dispatch/dispatcher.ts";
+import { TaskDispatcher } from "../../src/dispatch/dispatcher.ts";
 import type { DispatchParent } from "../../src/dispatch/parent.ts";
+import type { DispatcherParts } from "../../src/dispatch/parts.ts";
 import { type CliRunnerOptions, cliRunner } from "../../src/dispatch/run/cli-runner.ts";
 import type { Runner, RunRequest } from "../../src/dispatch/run/runner.ts";
 import { DEFAULT_TASK_SETTINGS, type TaskSettings } from "../../src/dispatch/settings.ts";

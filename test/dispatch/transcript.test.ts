@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { TASK_SYSTEM_PROMPT, taskPrompt } from "../../src/dispatch/brief/prompt.ts";
 import { NO_TRANSCRIPT, recentHumanItems, transcriptOf } from "../../src/dispatch/brief/transcript.ts";
-import type { TaskRecord } from "../../src/dispatch/record/rules.ts";
+import type { TaskRecord } from "../../src/dispatch/record/schema.ts";
 import type { ItemSource } from "../../src/history/source.ts";
 import { itemHead } from "../../src/log/item.ts";
 import { countCodePoints } from "../../src/storage/text.ts";

@@ -13,7 +13,7 @@ import { temporaryDirectory } from "../storage/disks.ts";
 async function extracted(name: string, bytes: Buffer | string, maxChars = 30_000): Promise<Extraction> {
   const path = join(temporaryDirectory(), name);
   writeFileSync(path, bytes);
-  return extractText(path, name, { maxChars });
+  return extractText(path, maxChars);
 }
 
 async function textOf(name: string, bytes: Buffer | string, maxChars?: number): Promise<string> {
@@ -165,14 +165,14 @@ describe("without a library", () => {
     mkdirSync(join(folder, "lib"));
     writeFileSync(join(folder, "a.xlsx"), await table("T", [["a"]]));
     const from = pathToFileURL(join(folder, "lib", "x.js")).href;
-    const extraction = await extractText(join(folder, "a.xlsx"), "a.xlsx", { maxChars: 100, librariesFrom: from });
+    const extraction = await extractText(join(folder, "a.xlsx"), 100, { librariesFrom: from });
     expect(extraction).toEqual({ type: "none", reason: expect.stringContaining("@e965/xlsx is not installed") });
   });
 
   it("a reader that takes too long is stopped", async () => {
     const path = join(temporaryDirectory(), "a.xlsx");
     writeFileSync(path, await table("T", [["a"]]));
-    const extraction = await extractText(path, "a.xlsx", { maxChars: 100, limitMs: 1 });
+    const extraction = await extractText(path, 100, { limitMs: 1 });
     expect(extraction).toEqual({ type: "none", reason: expect.stringContaining("took longer") });
   });
 });

@@ -1,12 +1,11 @@
 // What a task's child is told. The system prompt is the same for every task, so that a provider's prefix cache can hit
-// across tasks; whatever differs stands in the one user message, and what changes least stands first there. Pure.
-
-import type { Extraction } from "../../extract/extract.ts";
+// across tasks; whatever differs goes into the one user message, with what changes least first. Pure.
+import { extensionOf, type FileForm, formOf } from "../../extract/forms.ts";
 import { oneLine } from "../../storage/text.ts";
-import { formName, isSpreadsheet } from "../files/names.ts";
-import type { ItemReference, Transcript } from "./transcript.ts";
+import type { TaskRow } from "../record/schema.ts";
+import type { Transcript } from "./transcript.ts";
 
-/** Nothing that differs between two tasks may stand here, and no text of a document. */
+/** Nothing that differs between two tasks may be here, and no text of a document. */
 export const TASK_SYSTEM_PROMPT = `You carry out one task on your own, with the files and tools you are given. Nobody can answer questions meanwhile.
 
 How to work
@@ -30,21 +29,36 @@ The final reply
 export interface PromptAttachment {
   readonly name: string;
   readonly bytes: number;
-  /** As seen from the working directory. */
+  /** Relative to the working directory. */
   readonly path: string;
   /** The path of its text, or why there is none. */
   readonly text: { readonly path: string; readonly cut: boolean } | { readonly reason: string };
 }
 
-export interface PromptParts {
+/** What the child may know of the root task, read under its own category. */
+export interface BriefSources {
   readonly transcript: Transcript;
+  /** Messages that the child may read back; undefined when it may read none. */
+  readonly references: TaskRow["references"] | undefined;
+}
+
+export interface PromptParts extends BriefSources {
   readonly requirement: string;
   readonly context: string | null;
-  /** Messages that the child may read back, of which agent. */
-  readonly references: { readonly agent: string; readonly items: readonly ItemReference[] } | undefined;
   readonly attachments: readonly PromptAttachment[];
-  /** Where attachments/, output/ and work/ lie as seen from the working directory; empty, or with a slash at its end. */
+  /** Path from the working directory to attachments/, output/ and work/: empty, or with a slash at its end. */
   readonly prefix: string;
+}
+
+const FORM_NAMES: Readonly<Partial<Record<FileForm, string>>> = {
+  spreadsheet: "spreadsheet",
+  word: "Word document",
+  pdf: "PDF",
+  html: "web page",
+};
+
+function formName(name: string): string {
+  return FORM_NAMES[formOf(name)] ?? (extensionOf(name).toUpperCase() || "file");
 }
 
 function quoted(text: string): string {
@@ -82,7 +96,7 @@ function attachmentLine({ name, bytes, path, text }: PromptAttachment, index: nu
 function attachmentsSection(attachments: readonly PromptAttachment[]): string {
   if (attachments.length === 0) return "";
   const lines = attachments.map(attachmentLine);
-  const sheets = attachments.filter(({ name }) => isSpreadsheet(name)).map(({ name }) => oneLine(name));
+  const sheets = attachments.filter(({ name }) => formOf(name) === "spreadsheet").map(({ name }) => oneLine(name));
   if (sheets.length > 0) {
     lines.push(
       "",
@@ -103,9 +117,4 @@ export function taskPrompt(parts: PromptParts): string {
     attachmentsSection(parts.attachments),
   ];
   return `${sections.filter((section) => section !== "").join("\n\n")}\n`.toWellFormed();
-}
-
-/** An extraction as the prompt shows it. */
-export function shownText(extraction: Extraction, path: string): PromptAttachment["text"] {
-  return extraction.type === "text" ? { path, cut: extraction.cut } : { reason: extraction.reason };
 }

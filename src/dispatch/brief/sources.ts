@@ -1,70 +1,51 @@
-// What a child may be told of the root task: earlier turns, finished tasks, and where the person's messages can be read.
-// Everything is asked of `canRead` with the child as the viewer; what it may not read is not mentioned.
+// What a child may know of the root task: earlier turns, finished tasks, and which of the person's messages it can read.
+// Everything is checked with the child as the viewer; what it may not read is not mentioned at all.
 import { JournalReader } from "../../history/journal-reader.ts";
 import type { ItemSource } from "../../history/source.ts";
 import { ROOT_ADDRESS } from "../../task/addresses.ts";
 import { type Category, canRead } from "../../task/category.ts";
 import { taskLayout } from "../../task/layout.ts";
-import type { DispatchParent } from "../parent.ts";
-import type { TaskRecord, TaskRow } from "../record/rules.ts";
-import { mayView } from "../record/view.ts";
+import { contentsOf, type DispatchParent } from "../parent.ts";
+import { mayView } from "../record/rules.ts";
+import type { TaskRecord, TaskRow } from "../record/schema.ts";
 import type { TaskSettings } from "../settings.ts";
-import { NO_TRANSCRIPT, recentHumanItems, type Transcript, transcriptOf } from "./transcript.ts";
+import type { BriefSources } from "./prompt.ts";
+import { NO_TRANSCRIPT, recentHumanItems, transcriptOf } from "./transcript.ts";
 
-/** What an agent's journal says; undefined when it cannot be read. A task can do without what was said before. */
+/** An agent's journal; undefined when it cannot be read, since a task can do without earlier turns. */
 async function historyOf({ context }: DispatchParent, agent: string): Promise<ItemSource | undefined> {
   try {
-    return await new JournalReader({
-      directory: taskLayout(context.storageRoot, context).history(agent),
-      agent,
-    }).refresh();
+    const directory = taskLayout(context.storageRoot, context).history(agent);
+    return await new JournalReader({ directory, agent }).refresh();
   } catch {
     return undefined;
   }
 }
 
-/** What agents' content is, by their addresses: undefined when nobody can say it; one that never registered has none. */
-export function contentsOf(parent: DispatchParent): (address: string) => Category | undefined {
-  const contents = new Map(parent.agents().map(({ agentName, category }) => [agentName, category]));
-  return (address) => (contents.has(address) ? contents.get(address) : null);
-}
-
-function mayRead(viewer: Category, content: Category | undefined): boolean {
-  return content !== undefined && canRead(viewer, content);
-}
-
-/** The dispatching agent's latest human messages, frozen by their ids and not by their text. */
+/** The dispatching agent's latest human messages, by id: their text stays where it is. */
 export async function frozenReferences(parent: DispatchParent): Promise<TaskRow["references"]> {
   return { agent: parent.agentName, items: recentHumanItems(await historyOf(parent, parent.agentName)) };
 }
 
-/** The references that the child can resolve as itself; none, and no count, otherwise. */
-export function readableReferences(
+/** `records` are those of the other tasks. */
+export async function briefSources(
   parent: DispatchParent,
   { category, references }: TaskRow,
-): TaskRow["references"] | undefined {
-  try {
-    return mayRead(category, contentsOf(parent)(references.agent)) ? references : undefined;
-  } catch {
-    // A registry that cannot be read refuses cross-agent reads.
-    return undefined;
-  }
-}
-
-/** The earlier turns, as the child may read them. `records` is without the task itself. */
-export async function readableTranscript(
-  parent: DispatchParent,
-  { category }: TaskRow,
   records: readonly TaskRecord[],
   { taskHistoryChars: totalChars, taskHistoryTurnChars: turnChars }: TaskSettings,
-): Promise<Transcript> {
+): Promise<BriefSources> {
+  let readable: TaskRow["references"] | undefined;
   try {
     const contents = contentsOf(parent);
-    const owner = contents(ROOT_ADDRESS);
-    const root = mayRead(category, owner) ? await historyOf(parent, ROOT_ADDRESS) : undefined;
-    const readable = records.filter((record) => mayView(category, record, contents(record.task.agent)));
-    return transcriptOf({ viewer: category, owner: owner ?? null, root, records: readable }, { totalChars, turnChars });
+    const mayRead = (content: Category | undefined) => content !== undefined && canRead(category, content);
+    if (mayRead(contents(references.agent))) readable = references;
+    const owner = contents(ROOT_ADDRESS) ?? null;
+    const root = mayRead(contents(ROOT_ADDRESS)) ? await historyOf(parent, ROOT_ADDRESS) : undefined;
+    const visible = records.filter((record) => mayView(category, record, contents(record.task.agent)));
+    const source = { viewer: category, owner, root, records: visible };
+    return { transcript: transcriptOf(source, { totalChars, turnChars }), references: readable };
   } catch {
-    return NO_TRANSCRIPT;
+    // A registry that cannot be read allows no read across agents.
+    return { transcript: NO_TRANSCRIPT, references: readable };
   }
 }

@@ -1,11 +1,11 @@
-// The earlier turns of a root session as a task is told them: quoted, bounded, newest last. Whether they may be told at all
-// is decided by `canRead` before anything is read. Pure.
+// Earlier turns of the root session and finished tasks, for a child's prompt: bounded, newest last. `canRead` decides before
+// anything is read. Pure.
 import type { ItemSource } from "../../history/source.ts";
 import { blocksOf, isTextBlock } from "../../host/entries.ts";
 import { type Row, windowId } from "../../log/branch.ts";
 import { countCodePoints, shorten } from "../../storage/text.ts";
 import { type Category, canRead } from "../../task/category.ts";
-import type { TaskRecord } from "../record/rules.ts";
+import { REFERENCES_MAX, type TaskRecord, type TaskRow } from "../record/schema.ts";
 
 export interface TranscriptLimits {
   /** Characters of all turns together (setting `taskHistoryChars`). */
@@ -24,19 +24,16 @@ export interface Turn {
 export interface Transcript {
   /** Oldest first. */
   readonly turns: readonly Turn[];
-  /** Turns before them. */
+  /** Number of turns before them. */
   readonly leftOut: number;
 }
 
 export const NO_TRANSCRIPT: Transcript = { turns: [], leftOut: 0 };
 
-/** References that are kept of a dispatch. */
-export const REFERENCES_MAX = 12;
-
 function spokenText(row: Row): string {
   const { head } = row;
   if (head.internal || (!head.fromUser && head.role !== "assistant")) return "";
-  // Entries of a journal are read from the disk when they are asked for, and results of tools may be large.
+  // After that check: a journal reads an entry from disk only here, and tool results may be large.
   const { entry } = row;
   if (entry.type !== "message") return "";
   const texts = blocksOf(entry.message?.content).flatMap((block) => (isTextBlock(block) ? [block.text] : []));
@@ -70,7 +67,7 @@ export interface TranscriptSource {
   readonly records: readonly TaskRecord[];
 }
 
-/** The newest turns that fit; an agent that may not read the root's content gets none of them, and no count. */
+/** The newest turns that fit. A viewer that may not read the root's content gets none of its turns, and no count. */
 export function transcriptOf({ viewer, owner, root, records }: TranscriptSource, limits: TranscriptLimits): Transcript {
   const spoken = root !== undefined && canRead(viewer, owner) ? conversation(root) : [];
   const turns = [...spoken, ...finishedTasks(records, viewer)].sort((a, b) => a.at.localeCompare(b.at));
@@ -86,16 +83,10 @@ export function transcriptOf({ viewer, owner, root, records }: TranscriptSource,
   return { turns: kept.reverse(), leftOut: turns.length - kept.length };
 }
 
-/** Names one item of an agent's history. */
-export interface ItemReference {
-  readonly item: string;
-  readonly window: string;
-}
-
 /** The most recent messages that a person wrote to an agent, newest last. */
-export function recentHumanItems(source: ItemSource | undefined): ItemReference[] {
+export function recentHumanItems(source: ItemSource | undefined): TaskRow["references"]["items"] {
   if (source === undefined) return [];
-  const ids: ItemReference[] = [];
+  const ids: { item: string; window: string }[] = [];
   for (let row = source.rows.length - 1; row >= 0 && ids.length < REFERENCES_MAX; row--) {
     const found = source.rows.at(row);
     if (found?.head.fromUser) ids.push({ item: found.head.id, window: windowId(found.window) });

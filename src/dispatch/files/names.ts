@@ -1,10 +1,10 @@
-// Names and kinds of a task's files, by what their names say. Pure.
+// Names of a task's files, and what they say. Pure but for the random names.
 import { randomBytes } from "node:crypto";
+import { extensionOf } from "../../extract/forms.ts";
 import { headOf } from "../../storage/text.ts";
 
 /** Longest name of a file in a working directory, in characters; file systems take 255 bytes. */
 const NAME_MAX_CHARS = 60;
-const EXTENSION = /\.([a-z0-9]{1,16})$/;
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   csv: "text/csv",
@@ -30,67 +30,6 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   zip: "application/zip",
 };
 
-export type FileForm = "text" | "html" | "spreadsheet" | "word" | "pdf" | "other";
-
-const FORMS: Readonly<Record<string, FileForm>> = {
-  csv: "text",
-  tsv: "text",
-  txt: "text",
-  md: "text",
-  markdown: "text",
-  json: "text",
-  log: "text",
-  xml: "text",
-  yaml: "text",
-  yml: "text",
-  html: "html",
-  htm: "html",
-  xlsx: "spreadsheet",
-  xlsm: "spreadsheet",
-  xls: "spreadsheet",
-  ods: "spreadsheet",
-  docx: "word",
-  pdf: "pdf",
-};
-
-const FORM_NAMES: Readonly<Record<string, string>> = {
-  spreadsheet: "spreadsheet",
-  word: "Word document",
-  pdf: "PDF",
-  html: "web page",
-};
-
-/** Lower-cased, without the dot; empty when there is none. */
-export function extensionOf(name: string): string {
-  return EXTENSION.exec(name.toLowerCase())?.[1] ?? "";
-}
-
-/** A name without its extension. */
-export function baseName(name: string): string {
-  return name.slice(0, name.length - (EXTENSION.exec(name.toLowerCase())?.[0].length ?? 0));
-}
-
-export function formOf(name: string): FileForm {
-  return FORMS[extensionOf(name)] ?? "other";
-}
-
-/** How a person would call the kind of a file. */
-export function formName(name: string): string {
-  return FORM_NAMES[formOf(name)] ?? (extensionOf(name).toUpperCase() || "file");
-}
-
-export function isMarkdown(name: string): boolean {
-  return ["md", "markdown"].includes(extensionOf(name));
-}
-
-export function isTable(name: string): boolean {
-  return ["csv", "tsv"].includes(extensionOf(name));
-}
-
-export function isSpreadsheet(name: string): boolean {
-  return formOf(name) === "spreadsheet";
-}
-
 export function contentTypeOf(name: string): string {
   return CONTENT_TYPES[extensionOf(name)] ?? "application/octet-stream";
 }
@@ -101,27 +40,35 @@ export function kindOf(name: string): "word" | "pdf" | "other" {
   return extension === "pdf" ? "pdf" : "other";
 }
 
-const ID_BYTES = 8;
-
-/** An id for a row: random, so that it says nothing and cannot be guessed. */
-export function newId(): string {
-  return randomBytes(ID_BYTES).toString("hex");
+export function isMarkdown(name: string): boolean {
+  return ["md", "markdown"].includes(extensionOf(name));
 }
 
-/** A name for stored bytes: random, with the file's own extension. */
+export function isTable(name: string): boolean {
+  return ["csv", "tsv"].includes(extensionOf(name));
+}
+
+function dotted(extension: string): string {
+  return extension === "" ? "" : `.${extension}`;
+}
+
+/** A name without its extension. */
+export function baseName(name: string): string {
+  return name.slice(0, name.length - dotted(extensionOf(name)).length);
+}
+
+/** A random name for stored bytes, with the file's own extension. */
 export function storedName(name: string): string {
-  const extension = extensionOf(name);
-  return `${randomBytes(ID_BYTES).toString("hex")}${extension === "" ? "" : `.${extension}`}`;
+  return `${randomBytes(8).toString("hex")}${dotted(extensionOf(name))}`;
 }
 
-/** A name that every file system and every shell takes, still recognisable and with its extension. */
+/** A name that every file system and shell takes, recognisable and with the same extension. */
 export function workName(name: string): string {
   const plain = name
     .normalize("NFC")
     .toWellFormed()
     .replace(/[\p{Cc}/\\:*?"<>|`$\ufffd]/gu, "_")
     .trim();
-  const extension = EXTENSION.exec(plain.toLowerCase())?.[0] ?? "";
-  const base = headOf(plain.slice(0, plain.length - extension.length), NAME_MAX_CHARS).replace(/^\.+/, "_");
-  return `${base || "file"}${plain.slice(plain.length - extension.length)}`;
+  const base = baseName(plain);
+  return `${headOf(base, NAME_MAX_CHARS).replace(/^\.+/, "_") || "file"}${plain.slice(base.length)}`;
 }

@@ -1,6 +1,6 @@
-// The directory a task works in: made fresh with copies of the inputs, looked through when the run is over, and removed.
-// Originals lie elsewhere and are never touched; nothing is collected that leads out of the directory.
-import { dirname, join } from "node:path";
+// The directory a task works in: created with copies of the inputs, collected from after the run, and removed. It never
+// touches the stored originals, and never collects a path that leads out of the directory.
+import { basename, dirname, join } from "node:path";
 import { shownValue, TokenBudgetError } from "../../errors.ts";
 import {
   blobFacts,
@@ -13,27 +13,36 @@ import {
 } from "../../storage/blobs.ts";
 import { NODE_DISK } from "../../storage/disk.ts";
 import { type FoundFile, walkPlainFiles } from "../../storage/tree.ts";
-import type { FileRow, NewFile } from "../record/rules.ts";
 import { workName } from "./names.ts";
-import { ATTACHMENTS_FOLDER, collectedRoles, OUTPUT_FOLDER, WORK_FOLDER } from "./roles.ts";
+import { ATTACHMENTS_FOLDER, collectedRoles, type NewFile, OUTPUT_FOLDER, WORK_FOLDER } from "./roles.ts";
 
-/** Files that are collected of one run, the products first; a dependency folder would be thousands. */
+/** Collected of one run, products first; a dependency folder would hold thousands. */
 const COLLECTED_MAX_FILES = 200;
-/** Of the files of one run, so that a run cannot fill the disk twice. */
+/** Collected of one run, so that it cannot fill the disk twice. */
 const COLLECTED_MAX_BYTES = 1_000_000_000;
-/** Changed files of a foreign directory that steps name. */
-const CHANGED_SHOWN_MAX = 20;
-/** Files of a foreign directory that are looked at. */
-const FOREIGN_MAX_FILES = 20_000;
+/** Paths that one step names. */
+const PATHS_SHOWN_MAX = 20;
+/** Files of a requested directory that are watched for changes. */
+const WATCHED_MAX_FILES = 20_000;
 const SHORT_ID_CHARS = 8;
 const PI_TASK_FOLDER = ".pi-task";
-/** Folders that nobody means when they ask what changed. */
-const UNINTERESTING: ReadonlySet<string> = new Set([".git", "node_modules", PI_TASK_FOLDER]);
+/** Changes in these are not reported. */
+const IGNORED_FOLDERS: ReadonlySet<string> = new Set([".git", "node_modules", PI_TASK_FOLDER]);
 
-/** An input where the child finds it. */
-export interface PlacedInput {
-  readonly file: FileRow;
-  /** Relative to the working directory, as the child is told. */
+/** A stored original. */
+export interface StoredInput {
+  readonly filename: string;
+  /** Bytes. */
+  readonly size: number;
+  /** Hex. */
+  readonly sha256: string;
+  /** Absolute path. */
+  readonly stored: string;
+}
+
+/** An input with its working copy. */
+export interface PlacedInput extends StoredInput {
+  /** Relative to the working directory. */
   readonly path: string;
   /** Absolute. */
   readonly at: string;
@@ -43,30 +52,26 @@ export interface WorkspaceOptions {
   readonly taskId: string;
   /** `tasks/<runId>/work`. */
   readonly workRoot: string;
-  /** The directory that was asked for instead; null for one of the task's own. */
+  /** The directory that the request named; null for a fresh one. */
   readonly cwd: string | null;
-  readonly inputs: readonly FileRow[];
-  readonly pathOf: (file: FileRow) => string;
+  readonly inputs: readonly StoredInput[];
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface Collection {
   readonly files: readonly NewFile[];
-  /** What the person should know of it, one line each. */
+  /** What to report to the person, one line each. */
   readonly steps: readonly string[];
 }
 
-type Seen = ReadonlyMap<string, string>;
+/** Size and times of each file, by its path. */
+type Snapshot = ReadonlyMap<string, string>;
 
-function stamp(file: FoundFile): string {
-  return `${file.bytes}:${file.modifiedMs}:${file.bornMs}`;
+function isWatched(directory: string): boolean {
+  return !IGNORED_FOLDERS.has(basename(directory));
 }
 
-function isInteresting(directory: string): boolean {
-  return !UNINTERESTING.has(directory.slice(directory.lastIndexOf("/") + 1));
-}
-
-/** A working directory that was asked for, checked. */
+/** The working directory that a request names, as a real path; null for none. */
 export function checkedCwd(cwd: unknown): string | null {
   if (cwd === undefined || cwd === null) return null;
   if (typeof cwd === "string" && cwd !== "" && !cwd.includes("\0") && kindAt(cwd) === "directory")
@@ -80,27 +85,24 @@ export function checkedCwd(cwd: unknown): string | null {
 export class Workspace {
   /** Where the child works; absolute. */
   readonly cwd: string;
-  /** Where attachments, output and work lie; absolute. */
+  /** Where attachments/, output/ and work/ lie; absolute. */
   readonly base: string;
-  /** That place as seen from the working directory: empty, or with a slash at its end. */
+  /** Path from `cwd` to `base`: empty, or with a slash at its end. */
   readonly prefix: string;
   readonly inputs: readonly PlacedInput[];
-  readonly #isForeign: boolean;
-  readonly #pathOf: (file: FileRow) => string;
-  readonly #before: Seen;
+  /** The requested directory before the run; undefined for a fresh one. */
+  readonly #before: Snapshot | undefined;
 
-  private constructor(options: WorkspaceOptions, inputs: readonly PlacedInput[], before: Seen) {
+  private constructor(options: WorkspaceOptions, inputs: readonly PlacedInput[]) {
     const { cwd, base, prefix } = placesOf(options);
     this.cwd = cwd;
     this.base = base;
     this.prefix = prefix;
     this.inputs = inputs;
-    this.#isForeign = options.cwd !== null;
-    this.#pathOf = options.pathOf;
-    this.#before = before;
+    this.#before = options.cwd === null ? undefined : snapshot(options.cwd);
   }
 
-  /** Makes the directory afresh, with copies of the inputs; where that fails, nothing of it stays. */
+  /** Creates the directory with copies of the inputs; a failure leaves nothing of it. */
   static async open(options: WorkspaceOptions): Promise<Workspace> {
     const { base } = placesOf(options);
     removeTree(base);
@@ -114,48 +116,38 @@ export class Workspace {
 
   static async #open(options: WorkspaceOptions): Promise<Workspace> {
     const { base, prefix } = placesOf(options);
-    if (options.cwd === null) makePrivateDirectory(options.workRoot);
-    else makePrivateDirectory(join(options.cwd, PI_TASK_FOLDER));
-    const shortId = options.taskId.slice(0, SHORT_ID_CHARS);
-    const folder = join(base, ATTACHMENTS_FOLDER, shortId);
-    for (const directory of [
-      base,
-      join(base, ATTACHMENTS_FOLDER),
-      folder,
-      join(base, OUTPUT_FOLDER),
-      join(base, WORK_FOLDER),
-    ]) {
-      makePrivateDirectory(directory);
-    }
+    const folder = `${ATTACHMENTS_FOLDER}/${options.taskId.slice(0, SHORT_ID_CHARS)}`;
+    makePrivateDirectory(dirname(base));
+    for (const directory of ["", ATTACHMENTS_FOLDER, folder, OUTPUT_FOLDER, WORK_FOLDER])
+      makePrivateDirectory(join(base, directory));
     const inputs: PlacedInput[] = [];
-    for (const [index, file] of options.inputs.entries()) {
-      const name = `${String(index + 1).padStart(2, "0")}-${workName(file.filename)}`;
-      const at = join(folder, name);
-      const shown = `The working copy of ${shownValue(file.filename)}`;
-      await copyPlainFile(options.pathOf(file), at, { shown, flush: false, signal: options.signal });
-      inputs.push({ file, path: `${prefix}${ATTACHMENTS_FOLDER}/${shortId}/${name}`, at });
+    for (const [index, input] of options.inputs.entries()) {
+      const name = `${String(index + 1).padStart(2, "0")}-${workName(input.filename)}`;
+      const at = join(base, folder, name);
+      const shown = `The working copy of ${shownValue(input.filename)}`;
+      await copyPlainFile(input.stored, at, { shown, flush: false, signal: options.signal });
+      inputs.push({ ...input, path: `${prefix}${folder}/${name}`, at });
     }
-    return new Workspace(options, inputs, options.cwd === null ? new Map() : foreignFiles(options.cwd));
+    return new Workspace(options, inputs);
   }
 
-  /** Puts the text of an input beside its working copy; answers its path as the child is told. */
+  /** Writes the text of an input beside its working copy; returns its path relative to the working directory. */
   putText(input: PlacedInput, text: string): string {
     writeNewText(`${input.at}.txt`, text);
     return `${input.path}.txt`;
   }
 
-  /** What the run left behind. Working copies that were changed are put back. */
+  /** What the run left behind. Changed working copies are restored from the originals. */
   async collect(goal: string): Promise<Collection> {
     const steps: string[] = [];
     for (const input of this.inputs)
-      if (await this.#restored(input))
-        steps.push(`Restored ${input.file.filename}: the run had changed its working copy.`);
+      if (await this.#restored(input)) steps.push(`Restored ${input.filename}: the run had changed its working copy.`);
     const { files, leftOut } = walkPlainFiles(
       NODE_DISK,
       this.base,
-      (directory) => directory !== ATTACHMENTS_FOLDER && isInteresting(directory),
+      (directory) => directory !== ATTACHMENTS_FOLDER && isWatched(directory),
     );
-    for (const { path, reason } of leftOut.slice(0, CHANGED_SHOWN_MAX)) {
+    for (const { path, reason } of leftOut.slice(0, PATHS_SHOWN_MAX)) {
       steps.push(`Not collected: ${path || "the task's directory"} is ${reason}.`);
     }
     steps.push(...this.#changedElsewhere());
@@ -163,35 +155,36 @@ export class Workspace {
     return { files: kept, steps: [...steps, ...bounds] };
   }
 
-  /** The directory may vanish after the run; a foreign one keeps everything but the task's own folder. */
+  /** Of a requested directory, only the task's own folder is removed. */
   remove(): void {
     try {
       removeTree(this.base);
     } catch {
-      // A process of the run may still write there; the next start of the task makes it afresh.
+      // A process of the run may still be writing there; the task's next run starts with an empty directory anyway.
     }
   }
 
   async #restored(input: PlacedInput): Promise<boolean> {
     const facts = await blobFacts(input.at);
-    if (facts?.sha256 === input.file.sha256 && facts.bytes === input.file.size) return false;
-    // A run may have put links in the place of our directories: nothing is written through them.
+    if (facts?.sha256 === input.sha256 && facts.bytes === input.size) return false;
+    // A run may have replaced our directories with links: never write through them.
     const folders = [this.base, join(this.base, ATTACHMENTS_FOLDER), dirname(input.at)];
     if (folders.some((folder) => kindAt(folder) !== "directory")) return true;
     try {
       removeTree(input.at);
-      await copyPlainFile(this.#pathOf(input.file), input.at, { shown: "The working copy", flush: false });
+      await copyPlainFile(input.stored, input.at, { shown: "The working copy", flush: false });
     } catch {
-      // The stored original stands all the same; the copy vanishes with the directory.
+      // The stored original is intact, and the copy goes with the directory.
     }
     return true;
   }
 
   #changedElsewhere(): readonly string[] {
-    if (!this.#isForeign) return [];
-    const after = foreignFiles(this.cwd);
-    const changed = [...after].filter(([path, now]) => this.#before.get(path) !== now).map(([path]) => path);
-    const removed = [...this.#before.keys()].filter((path) => !after.has(path));
+    const before = this.#before;
+    if (before === undefined) return [];
+    const after = snapshot(this.cwd);
+    const changed = [...after].filter(([path, now]) => before.get(path) !== now).map(([path]) => path);
+    const removed = [...before.keys()].filter((path) => !after.has(path));
     return [
       ...named("Changed in the working directory", changed),
       ...named("Removed from the working directory", removed),
@@ -199,19 +192,29 @@ export class Workspace {
   }
 }
 
-function placesOf({ taskId, workRoot, cwd }: WorkspaceOptions): { cwd: string; base: string; prefix: string } {
+type TaskPlace = Pick<WorkspaceOptions, "taskId" | "workRoot" | "cwd">;
+
+/** Removes what a run may have left of its directory. */
+export function removeWorkspace(place: TaskPlace): void {
+  removeTree(placesOf(place).base);
+}
+
+function placesOf({ taskId, workRoot, cwd }: TaskPlace): { cwd: string; base: string; prefix: string } {
   if (cwd === null) return { cwd: join(workRoot, taskId), base: join(workRoot, taskId), prefix: "" };
   return { cwd, base: join(cwd, PI_TASK_FOLDER, taskId), prefix: `${PI_TASK_FOLDER}/${taskId}/` };
 }
 
-function foreignFiles(cwd: string): Seen {
-  const { files } = walkPlainFiles(NODE_DISK, cwd, isInteresting);
-  return new Map(files.slice(0, FOREIGN_MAX_FILES).map((file) => [file.path, stamp(file)]));
+function snapshot(cwd: string): Snapshot {
+  const { files } = walkPlainFiles(NODE_DISK, cwd, isWatched);
+  const stamps = files.map(
+    ({ path, bytes, modifiedMs, bornMs }) => [path, `${bytes}:${modifiedMs}:${bornMs}`] as const,
+  );
+  return new Map(stamps.slice(0, WATCHED_MAX_FILES));
 }
 
 function named(what: string, paths: readonly string[]): readonly string[] {
   if (paths.length === 0) return [];
-  const shown = [...paths].sort().slice(0, CHANGED_SHOWN_MAX);
+  const shown = [...paths].sort().slice(0, PATHS_SHOWN_MAX);
   const more = paths.length > shown.length ? `, and ${paths.length - shown.length} more` : "";
   return [`${what}: ${shown.join(", ")}${more}.`];
 }
@@ -234,16 +237,13 @@ function bounded(files: readonly FoundFile[], goal: string, base: string): { kep
       continue;
     }
     bytes += size;
-    kept.push({ source: join(base, ...path.split("/")), filename: path.slice(path.lastIndexOf("/") + 1), role });
+    kept.push({ source: join(base, path), filename: basename(path), role });
   }
   const dropped = roles.filter(({ role }) => role === undefined).map(({ path }) => path);
-  const steps = named("Markdown that nobody asked for by name was not kept", dropped);
-  if (left === 0) return { kept, steps: [...steps] };
-  return {
-    kept,
-    steps: [
-      ...steps,
+  const steps = [...named("Markdown that the goal does not name was not kept", dropped)];
+  if (left > 0)
+    steps.push(
       `Not collected: ${left} more files, past ${COLLECTED_MAX_FILES} files or ${COLLECTED_MAX_BYTES} bytes of one run.`,
-    ],
-  };
+    );
+  return { kept, steps };
 }

@@ -1,65 +1,76 @@
-// The file format of a task record: one JSON file per task, checked whole on every read. Pure but for the files given.
+// The record of a task: one JSON file per task, checked whole on every read. This schema is its only definition; the types
+// are derived from it. Rows hold metadata only: the bytes of files lie beside the record. Pure.
+//
+// {"task":{"id":"3f…","status":"completed",…},"files":[{"role":"input",…}],"usage":[{"model":"p/m",…}],"version":1}
+import { randomBytes } from "node:crypto";
 import { type Static, Type } from "@sinclair/typebox";
 import { TokenBudgetError } from "../../errors.ts";
-import {
-  ERROR_MAX_CHARS,
-  GOAL_MAX_CHARS,
-  RESULT_MAX_CHARS,
-  type Refusal,
-  STEP_MAX_CHARS,
-  STEPS_MAX_ROWS,
-  type TaskRecord,
-  TITLE_MAX_CHARS,
-} from "./rules.ts";
+import type { FileRole } from "../files/roles.ts";
+import type { FileView, TaskStatus, UsageRow as UsageView } from "../task-view.ts";
 import { schemaProblem } from "./schema-check.ts";
 
 export const RECORD_FORMAT_VERSION = 1;
 
-const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) => Type.Union([Type.Null(), schema]);
-const text = (maxLength: number) => Type.String({ maxLength });
-const literals = <const T extends readonly string[]>(values: T) =>
-  Type.Unsafe<T[number]>(Type.Union(values.map((value) => Type.Literal(value))));
-const time = () => Type.String({ minLength: 20, maxLength: 40 });
-const id = () => Type.String({ pattern: "^[a-z0-9]{8,64}$" });
-
-const StatusSchema = literals(["processing", "completed", "failed", "cancelled"]);
-
-const RoleSchema = literals(["input", "output", "intermediate"]);
+export const TITLE_MAX_CHARS = 60;
+/** Also the bound of the context. */
+export const GOAL_MAX_CHARS = 50_000;
+export const STEPS_MAX_ROWS = 200;
+/** Also the bound of the progress hint. */
+export const STEP_MAX_CHARS = 500;
+/** A record is read whole, so even the result is bounded. */
+export const RESULT_MAX_CHARS = 200_000;
+export const ERROR_MAX_CHARS = 2_000;
+export const REFERENCES_MAX = 12;
 
 const closed = { additionalProperties: false } as const;
+const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) => Type.Union([Type.Null(), schema]);
+const text = (maxLength: number) => Type.String({ maxLength });
+/** Lengths are in UTF-16 code units, and a character takes up to two. */
+const characters = (max: number) => text(2 * max);
+const literals = <T extends string>(...values: readonly T[]) =>
+  Type.Unsafe<T>(Type.Union(values.map((value) => Type.Literal(value))));
+/** ISO 8601. */
+const time = () => Type.String({ minLength: 20, maxLength: 40 });
+const id = () => Type.String({ pattern: "^[a-z0-9]{8,64}$" });
+const count = (minimum = 0) => Type.Integer({ minimum });
 
-/** Code units, twice the characters: a character may take two. */
-const units = (characters: number) => characters * 2;
-
+/** Fields without a comment are those of `TaskView`. */
 const TaskSchema = Type.Object(
   {
     id: id(),
     rootSession: text(256),
     agent: text(512),
+    /** Address of the agent that dispatched it. */
     parent: text(512),
     category: nullable(text(64)),
+    /** Whether the category was declared; if not, the task has its parent's. */
     categoryOwn: Type.Boolean(),
-    title: text(units(TITLE_MAX_CHARS)),
-    requirement: text(units(GOAL_MAX_CHARS)),
-    context: nullable(text(units(GOAL_MAX_CHARS))),
+    title: characters(TITLE_MAX_CHARS),
+    requirement: characters(GOAL_MAX_CHARS),
+    context: nullable(characters(GOAL_MAX_CHARS)),
     runner: text(64),
-    status: StatusSchema,
-    progress: text(units(STEP_MAX_CHARS)),
-    steps: Type.Array(text(units(STEP_MAX_CHARS)), { maxItems: STEPS_MAX_ROWS }),
-    result: nullable(text(units(RESULT_MAX_CHARS))),
-    error: nullable(text(units(ERROR_MAX_CHARS))),
+    status: literals<TaskStatus>("processing", "completed", "failed", "cancelled"),
+    progress: characters(STEP_MAX_CHARS),
+    steps: Type.Array(characters(STEP_MAX_CHARS), { maxItems: STEPS_MAX_ROWS }),
+    result: nullable(characters(RESULT_MAX_CHARS)),
+    error: nullable(characters(ERROR_MAX_CHARS)),
     model: nullable(text(512)),
+    /** Whether the request named the model. */
     modelPinned: Type.Boolean(),
+    /** The working directory that the request named; null for a fresh one. */
     cwd: nullable(text(4_096)),
+    /** The dispatching agent's latest human messages, by id: the child reads them under its own category. */
     references: Type.Object(
       {
         agent: text(512),
-        items: Type.Array(Type.Object({ item: text(256), window: text(16) }, closed), { maxItems: 12 }),
+        items: Type.Array(Type.Object({ item: text(256), window: text(16) }, closed), { maxItems: REFERENCES_MAX }),
       },
       closed,
     ),
-    runs: Type.Integer({ minimum: 1 }),
-    process: nullable(Type.Object({ pid: Type.Integer({ minimum: 1 }), start: nullable(text(256)) }, closed)),
+    /** Number of runs, this one included. */
+    runs: count(1),
+    /** The process that runs it; null when none does. */
+    process: nullable(Type.Object({ pid: count(1), start: nullable(text(256)) }, closed)),
     created: time(),
     updated: time(),
   },
@@ -71,12 +82,14 @@ const FileSchema = Type.Object(
     id: id(),
     task: id(),
     filename: text(512),
+    /** Random, so that it reveals nothing. */
     storedName: Type.String({ pattern: "^[a-z0-9]{8,64}(\\.[a-z0-9]{1,16})?$" }),
     contentType: text(128),
-    kind: literals(["word", "pdf", "other"]),
-    size: Type.Integer({ minimum: 0 }),
+    kind: literals<FileView["kind"]>("word", "pdf", "other"),
+    size: count(),
+    /** Of the stored bytes, hex. */
     sha256: Type.String({ pattern: "^[0-9a-f]{64}$" }),
-    role: RoleSchema,
+    role: literals<FileRole>("input", "output", "intermediate"),
     created: time(),
   },
   closed,
@@ -85,12 +98,12 @@ const FileSchema = Type.Object(
 const UsageSchema = Type.Object(
   {
     id: id(),
-    kind: literals(["chat", "image", "internal"]),
+    kind: literals<UsageView["kind"]>("chat", "image", "internal"),
     model: text(512),
-    input: Type.Integer({ minimum: 0 }),
-    output: Type.Integer({ minimum: 0 }),
-    cached: Type.Integer({ minimum: 0 }),
-    quantity: Type.Integer({ minimum: 1 }),
+    input: count(),
+    output: count(),
+    cached: count(),
+    quantity: count(1),
     amount: nullable(Type.Number({ minimum: 0 })),
     task: id(),
     created: time(),
@@ -98,42 +111,51 @@ const UsageSchema = Type.Object(
   closed,
 );
 
-const TaskRecordSchema = Type.Object(
+const RecordSchema = Type.Object(
   { task: TaskSchema, files: Type.Array(FileSchema), usage: Type.Array(UsageSchema) },
   closed,
 );
 
-const RefusalSchema = Type.Object({ id: id(), surface: literals(["task", "chat", "image"]), created: time() }, closed);
+/** A dispatch that a quota refused. */
+const RefusalSchema = Type.Object({ id: id(), surface: literals("task", "chat", "image"), created: time() }, closed);
 
-/** What is wrong with a record; undefined when it is one of this task. */
-function problemOf(fields: Readonly<Record<string, unknown>>, id: string): string | undefined {
-  const { version: _, ...record } = fields;
-  const problem = schemaProblem(TaskRecordSchema, record);
-  if (problem !== undefined) return problem;
-  const { task, files, usage }: TaskRecord = record as unknown as Static<typeof TaskRecordSchema>;
-  if (task.id !== id) return `it is the record of another task (${task.id})`;
-  const names = new Set(files.map((file) => file.storedName));
-  if (names.size !== files.length) return "two files have one stored name";
-  const rows = [...files, ...usage];
-  return rows.every((row) => row.task === id) ? undefined : "a row belongs to another task";
+type Frozen<T> = T extends readonly (infer Item)[]
+  ? readonly Frozen<Item>[]
+  : { readonly [Field in keyof T]: Frozen<T[Field]> };
+
+export type TaskRecord = Frozen<Static<typeof RecordSchema>>;
+export type TaskRow = TaskRecord["task"];
+export type FileRow = TaskRecord["files"][number];
+export type UsageRow = TaskRecord["usage"][number];
+export type Refusal = Frozen<Static<typeof RefusalSchema>>;
+
+/** An id for a row: random, so that it reveals nothing and cannot be guessed. */
+export function newId(): string {
+  return randomBytes(8).toString("hex");
 }
 
+function problemOf(record: Readonly<Record<string, unknown>>, id: string): string | undefined {
+  const problem = schemaProblem(RecordSchema, record);
+  if (problem !== undefined) return problem;
+  const { task, files, usage } = record as TaskRecord;
+  if (task.id !== id) return `it is the record of another task (${task.id})`;
+  if (new Set(files.map((file) => file.storedName)).size !== files.length) return "two files have one stored name";
+  return [...files, ...usage].every((row) => row.task === id) ? undefined : "a row belongs to another task";
+}
+
+/** Throws when the fields of `file` are no record of this task. */
 export function parseRecord(fields: Readonly<Record<string, unknown>>, id: string, file: string): TaskRecord {
-  const problem = problemOf(fields, id);
-  if (problem === undefined) {
-    const { task, files, usage } = fields as unknown as TaskRecord;
-    return { task, files, usage };
-  }
+  const { version: _, ...record } = fields;
+  const problem = problemOf(record, id);
+  if (problem === undefined) return record as unknown as TaskRecord;
   throw new TokenBudgetError(
     "storage_failed",
     `The record of task ${id} is damaged: in ${file}, ${problem}. It is left as it is: repair or remove it.`,
   );
 }
 
-/** Refusals that are well formed; they only count, so a damaged row is left out. */
+/** They only count, so damaged rows are dropped. */
 export function parseRefusals(fields: Readonly<Record<string, unknown>> | undefined): readonly Refusal[] {
   const rows = fields?.refusals;
-  return Array.isArray(rows)
-    ? rows.filter((row): row is Refusal => schemaProblem(RefusalSchema, row) === undefined)
-    : [];
+  return Array.isArray(rows) ? rows.filter((row) => schemaProblem(RefusalSchema, row) === undefined) : [];
 }

@@ -1,44 +1,39 @@
-// Task records on disk: one versioned JSON file per task, changed under its lock and replaced atomically; the bytes of its
-// files beside it under random names. Bytes are always there before a row names them, and go after no row does.
-import { randomUUID } from "node:crypto";
+// Task records on disk: one versioned JSON file per task, changed under its lock and replaced atomically.
 import { dirname, join } from "node:path";
 import { messageOf, shownValue, TokenBudgetError } from "../../errors.ts";
 import { AtomicFiles, sweepLeftOvers } from "../../storage/atomic-file.ts";
-import { copyPlainFile, kindAt, makePrivateDirectory, modifiedMsAt, namesAt, removeTree } from "../../storage/blobs.ts";
-import { diskNowMs } from "../../storage/clocks.ts";
+import { makePrivateDirectory, namesAt } from "../../storage/blobs.ts";
 import { type DiskCalls, NODE_DISK, storageFailure } from "../../storage/disk.ts";
 import { type HeldLock, LockDirectory } from "../../storage/lock.ts";
 import { isRunning, type ProcessName } from "../../storage/processes.ts";
 import { readVersionedJson, type VersionedFile, writeVersionedJson } from "../../storage/versioned-json.ts";
 import type { TaskContext } from "../../task/context.ts";
 import { taskLayout } from "../../task/layout.ts";
-import { contentTypeOf, kindOf, newId, storedName } from "../files/names.ts";
+import type { NewFile } from "../files/roles.ts";
+import { FileStore } from "./file-store.ts";
+import { ERROR_INTERRUPTED, ended, filesByRole, type TaskEnd } from "./rules.ts";
 import {
-  ERROR_INTERRUPTED,
-  ended,
   type FileRow,
-  filesByRole,
-  type NewFile,
+  newId,
+  parseRecord,
+  parseRefusals,
+  RECORD_FORMAT_VERSION,
   type Refusal,
-  type TaskEnd,
   type TaskRecord,
   type TaskRow,
   type UsageRow,
-} from "./rules.ts";
-import { parseRecord, parseRefusals, RECORD_FORMAT_VERSION } from "./schema.ts";
+} from "./schema.ts";
 
 const RECORD_FILE = /^([a-z0-9]{8,64})\.json$/;
-const REFUSALS_NAME = "refusals";
-/** Refusals that are kept: they tell that a quota bites, not more. */
+/** Lies among the records, and has the name of one. */
+const REFUSALS = "refusals";
 const REFUSALS_MAX = 500;
-/** Bytes without a record are of a dispatch that died; a living one is never so slow. By the disk's own clock. */
-const ORPHAN_AGE_MS = 60 * 60 * 1_000;
 
 /** What a run leaves behind. */
-export interface LeftBehind {
+export interface RunYield {
   readonly files?: readonly NewFile[];
   readonly usage?: readonly UsageRow[];
-  /** Left out, the record keeps those it has. */
+  /** Left out, the record keeps its own. */
   readonly steps?: readonly string[];
 }
 
@@ -53,33 +48,30 @@ export interface StoreOptions {
 export interface Listing {
   /** Newest first. */
   readonly records: readonly TaskRecord[];
-  /** One line per record that could not be read. */
+  /** A line for each record that could not be read. */
   readonly problems: readonly string[];
 }
 
 export class RecordStore {
   readonly directory: string;
+  readonly files: FileStore;
   readonly #disk: DiskCalls;
   readonly #locks: LockDirectory;
-  readonly #files: AtomicFiles;
+  readonly #atomic: AtomicFiles;
   readonly #now: () => Date;
 
   constructor({ context, disk = NODE_DISK, staleLockMs: staleMs, lockWaitMs: waitMs, now }: StoreOptions) {
     this.directory = taskLayout(context.storageRoot, context).records;
     const meta = `${this.directory}.meta`;
+    this.files = new FileStore(this.directory, disk);
     this.#disk = disk;
     this.#locks = new LockDirectory(join(meta, "locks"), { disk, staleMs, waitMs });
-    this.#files = new AtomicFiles(join(meta, "tmp"), disk);
+    this.#atomic = new AtomicFiles(join(meta, "tmp"), disk);
     this.#now = now ?? (() => new Date());
   }
 
   now(): string {
     return this.#now().toISOString();
-  }
-
-  /** Absolute path of a file's bytes; it must not leave the dispatcher. */
-  pathOf(file: FileRow): string {
-    return join(this.directory, file.task, file.storedName);
   }
 
   read(id: string): TaskRecord {
@@ -107,58 +99,55 @@ export class RecordStore {
     return { records, problems };
   }
 
-  /** Stores the originals, then the record that names them. Whatever fails leaves nothing of the task. */
-  async create(task: TaskRow, files: readonly NewFile[], signal?: AbortSignal): Promise<TaskRecord> {
+  /** Stores the originals, then the record that names them; a failure leaves nothing of the task. */
+  async create(task: TaskRow, originals: readonly NewFile[], signal?: AbortSignal): Promise<TaskRecord> {
     try {
-      const rows = await this.#store(task.id, files, signal);
-      const record: TaskRecord = { task, files: [...rows], usage: [] };
-      await this.#locked(task.id, (held) => this.#write(record, held));
+      const files = await this.files.add(task.id, originals, () => this.now(), signal);
+      const record: TaskRecord = { task, files, usage: [] };
+      await this.#locked(task.id, (held) => this.#commit(task.id, { ...record }, held));
       return record;
     } catch (error) {
-      removeTree(join(this.directory, task.id));
+      this.files.removeTask(task.id);
       throw error;
     }
   }
 
-  /** Changes the record under its lock; a task that is gone meanwhile throws `not_found`. */
+  /** Changes the record under its lock; throws `not_found` when it has been removed. */
   async update(id: string, change: (record: TaskRecord) => TaskRecord): Promise<TaskRecord> {
     return this.#locked(id, (held) => {
       const before = this.read(id);
       const after = change(before);
-      if (after !== before) this.#write(after, held);
+      if (after !== before) this.#commit(id, { ...after }, held);
       return after;
     });
   }
 
-  /** Makes the end of a run visible in one commit: status, usage and new files. Bytes of a run that had ended are dropped. */
-  async finish(id: string, end: TaskEnd, left: LeftBehind = {}): Promise<TaskRecord> {
-    const { files = [], usage = [], steps } = left;
-    const rows = await this.#store(id, files);
-    let isTaken = false;
+  /** Commits the end of a run: status, usage and new files at once. A task that had already ended takes none of it. */
+  async finish(id: string, end: TaskEnd, { files = [], usage = [], steps }: RunYield = {}): Promise<TaskRecord> {
+    const rows = await this.files.add(id, files, () => this.now());
+    let unused: readonly FileRow[] = rows;
     try {
-      return await this.update(id, (record) => {
-        const task = ended(record.task, end, this.now());
-        if (task === record.task) return record;
-        isTaken = true;
-        const outputs = rows.filter((row) => row.role === "output");
-        const intermediates = rows.filter((row) => row.role === "intermediate");
+      const record = await this.update(id, (before) => {
+        const task = ended(before.task, end, this.now());
+        if (task === before.task) return before;
+        unused = [];
         return {
-          task: steps === undefined ? task : { ...task, steps: [...steps] },
-          // Newest first, so that of two intermediates with one name the newer one stands before the older.
+          task: steps === undefined ? task : { ...task, steps },
+          // New intermediates before the old: of two with one name the newer comes first.
           files: [
-            ...filesByRole(record.files, "input"),
-            ...outputs,
-            ...intermediates,
-            ...filesByRole(record.files, "intermediate"),
+            ...filesByRole(before.files, "input"),
+            ...filesByRole(rows, "output"),
+            ...filesByRole(rows, "intermediate"),
+            ...filesByRole(before.files, "intermediate"),
           ],
-          usage: [...record.usage, ...usage],
+          usage: [...before.usage, ...usage],
         };
       });
+      this.files.remove(unused);
+      return record;
     } catch (error) {
-      isTaken = false;
+      this.files.remove(rows);
       throw error;
-    } finally {
-      if (!isTaken) for (const row of rows) removeTree(this.pathOf(row));
     }
   }
 
@@ -175,7 +164,7 @@ export class RecordStore {
       dropped = filesByRole(files, "output");
       return { task: change(task), files: files.filter((file) => file.role !== "output"), usage };
     });
-    for (const file of dropped) removeTree(this.pathOf(file));
+    this.files.remove(dropped);
     return record;
   }
 
@@ -186,10 +175,10 @@ export class RecordStore {
       held.assertOwned();
       this.#disk.unlinkSync(this.#source(id).file);
     });
-    removeTree(join(this.directory, id));
+    this.files.removeTask(id);
   }
 
-  /** What dead processes left: their tasks become failed, their half-written files go. To be called at start. */
+  /** Called at start: tasks of dead processes become failed, and their leftovers are removed. Returns the problems. */
   async recover(self: ProcessName): Promise<readonly string[]> {
     const { records, problems } = this.list();
     const found = [...problems];
@@ -203,87 +192,44 @@ export class RecordStore {
         found.push(messageOf(error));
       }
     }
-    this.#sweep();
+    const { temporaryDirectory } = this.#atomic;
+    const { directory: lockDirectory, staleMs } = this.#locks;
+    sweepLeftOvers({ temporaryDirectory, lockDirectory, staleMs }, this.#disk);
+    this.files.sweep(new Set(this.#ids()), (id) => this.read(id).files);
     return found;
   }
 
-  refusals(): readonly Refusal[] {
-    return parseRefusals(readVersionedJson(this.#source(REFUSALS_NAME), this.#disk));
-  }
-
+  /** Remembers that a quota refused a dispatch. */
   async addRefusal(surface: Refusal["surface"]): Promise<void> {
-    await this.#locked(REFUSALS_NAME, (held) => {
+    await this.#locked(REFUSALS, (held) => {
+      const before = parseRefusals(readVersionedJson(this.#source(REFUSALS), this.#disk));
       const refusal: Refusal = { id: newId(), surface, created: this.now() };
-      const fields = { refusals: [...this.refusals(), refusal].slice(-REFUSALS_MAX) };
-      this.#commit(REFUSALS_NAME, fields, held);
+      this.#commit(REFUSALS, { refusals: [...before, refusal].slice(-REFUSALS_MAX) }, held);
     });
-  }
-
-  async #store(id: string, files: readonly NewFile[], signal?: AbortSignal): Promise<readonly FileRow[]> {
-    const directory = join(this.directory, id);
-    const rows: FileRow[] = [];
-    if (files.length === 0) return rows;
-    try {
-      makePrivateDirectory(this.directory, this.#disk);
-      makePrivateDirectory(directory, this.#disk);
-      for (const { source, filename, role } of files) {
-        const stored = storedName(filename);
-        const shown = `The ${role === "input" ? "attachment" : "file"} ${shownValue(filename)}`;
-        const { bytes, sha256 } = await copyPlainFile(source, join(directory, stored), {
-          shown,
-          signal,
-          disk: this.#disk,
-        });
-        rows.push({
-          id: newId(),
-          task: id,
-          filename,
-          storedName: stored,
-          contentType: contentTypeOf(filename),
-          kind: kindOf(filename),
-          size: bytes,
-          sha256,
-          role,
-          created: this.now(),
-        });
-      }
-      return rows;
-    } catch (error) {
-      for (const row of rows) removeTree(this.pathOf(row));
-      throw error;
-    }
   }
 
   #ids(): readonly string[] {
     try {
-      return namesAt(this.directory, this.#disk).flatMap((name) => {
-        const id = RECORD_FILE.exec(name)?.[1];
-        return id === undefined || id === REFUSALS_NAME ? [] : [id];
-      });
+      const ids = namesAt(this.directory, this.#disk).map((name) => RECORD_FILE.exec(name)?.[1] ?? REFUSALS);
+      return ids.filter((id) => id !== REFUSALS);
     } catch (error) {
       throw storageFailure(error, { shown: "The task records", doing: "listed" });
     }
   }
 
   #source(id: string): VersionedFile {
-    const shown = id === REFUSALS_NAME ? "The list of quota refusals" : `The record of task ${id}`;
-    if (!RECORD_FILE.test(`${id}.json`)) {
-      throw new TokenBudgetError(
-        "invalid_argument",
-        `The task id is ${shownValue(id)}; ids are of a-z and 0-9. List the tasks to see them.`,
-      );
-    }
-    return { file: join(this.directory, `${id}.json`), version: RECORD_FORMAT_VERSION, shown };
+    const name = `${id}.json`;
+    const shown = id === REFUSALS ? "The list of quota refusals" : `The record of task ${id}`;
+    if (RECORD_FILE.test(name)) return { file: join(this.directory, name), version: RECORD_FORMAT_VERSION, shown };
+    throw new TokenBudgetError(
+      "invalid_argument",
+      `The task id is ${shownValue(id)}; ids are of a-z and 0-9. List the tasks to see them.`,
+    );
   }
 
   async #locked<T>(id: string, work: (held: HeldLock) => T): Promise<T> {
-    await this.#files.load();
-    const { shown } = this.#source(id);
-    return this.#locks.withLock({ name: id, shown }, work);
-  }
-
-  #write(record: TaskRecord, held: HeldLock): void {
-    this.#commit(record.task.id, { ...record }, held);
+    await this.#atomic.load();
+    return this.#locks.withLock({ name: id, shown: this.#source(id).shown }, work);
   }
 
   #commit(id: string, fields: Readonly<Record<string, unknown>>, held: HeldLock): void {
@@ -291,38 +237,9 @@ export class RecordStore {
     try {
       makePrivateDirectory(dirname(source.file), this.#disk);
       const write = { fields, lockName: id, beforeRename: () => held.assertOwned() };
-      writeVersionedJson(this.#files, source, write, this.#disk);
+      writeVersionedJson(this.#atomic, source, write, this.#disk);
     } catch (error) {
       throw storageFailure(error, { shown: source.shown, doing: "written" });
     }
-  }
-
-  #sweep(): void {
-    const { temporaryDirectory } = this.#files;
-    const { directory: lockDirectory, staleMs } = this.#locks;
-    sweepLeftOvers({ temporaryDirectory, lockDirectory, staleMs }, this.#disk);
-    const known = new Set(this.#ids());
-    for (const name of namesAt(this.directory, this.#disk)) {
-      const path = join(this.directory, name);
-      if (kindAt(path, this.#disk) !== "directory") continue;
-      if (!known.has(name)) this.#dropOld(path);
-      else this.#dropUnnamed(name, path);
-    }
-  }
-
-  /** Bytes that no row names, of a run that died between storing and committing. */
-  #dropUnnamed(id: string, directory: string): void {
-    try {
-      const named = new Set(this.read(id).files.map((file) => file.storedName));
-      for (const name of namesAt(directory, this.#disk)) if (!named.has(name)) this.#dropOld(join(directory, name));
-    } catch {
-      // A record that cannot be read keeps everything it has.
-    }
-  }
-
-  #dropOld(path: string): void {
-    const nowMs = diskNowMs(this.#disk, join(this.directory, `.clock-${randomUUID()}`));
-    // Of a time that is yet to come it is not of a dispatch that goes on either.
-    if (Math.abs(nowMs - modifiedMsAt(path, this.#disk)) > ORPHAN_AGE_MS) removeTree(path);
   }
 }

@@ -1,26 +1,27 @@
-// Runs a task as a Pi child process in JSON mode: no shell, no session file, nobody to ask. The prompt goes to its standard
-// input; its JSON Lines are parsed as they arrive and not kept. It chooses its own model, so it gets ordinary content only.
+// Runs a task as a Pi child process in JSON mode: no shell, no session file, no interactive question. The prompt goes to its
+// standard input; its JSON Lines are parsed as they arrive and not kept. It chooses its own model, so it gets ordinary
+// content only.
 import { spawn } from "node:child_process";
 import { join } from "node:path";
-import { StringDecoder } from "node:string_decoder";
 import { messageOf } from "../../errors.ts";
 import { piCommand } from "../../host/pi-command.ts";
+import { LineReader, parseObject } from "../../json-lines.ts";
 import { makePrivateDirectory, removeTree, writeNewText } from "../../storage/blobs.ts";
 import { writeChildEntry } from "../../subagents/child-entry.ts";
 import { neededPackage } from "../../subagents/packages.ts";
 import { taskLayout } from "../../task/layout.ts";
-import { eventsOf } from "./run-log.ts";
+import { eventsOf } from "./pi-events.ts";
 import type { Runner, RunRequest } from "./runner.ts";
 
 export const CLI_RUNNER = "cli";
 
-/** A child that is told to end has so long before it is killed. */
+/** From SIGTERM to SIGKILL. */
 const TERMINATE_LIMIT_MS = 5_000;
-/** After its end, output that others hold open is waited for so long. */
+/** How long to wait for output after the child's exit: processes that it started may hold it open. */
 const CLOSE_LIMIT_MS = 1_000;
-/** A line longer than this is skipped; ends of runs repeat whole conversations. */
-const LINE_MAX_CHARS = 64_000_000;
-/** Of standard error, in an error. */
+/** Longer lines are skipped; the last event of a run repeats the whole conversation. */
+const LINE_MAX_BYTES = 64_000_000;
+/** Characters of standard error that an error quotes. */
 const STDERR_MAX_CHARS = 1_000;
 
 const ARGUMENTS = [
@@ -40,7 +41,7 @@ export interface CliRunnerOptions {
   /** More arguments, such as `-e` and a path. */
   readonly args?: readonly string[] | undefined;
   readonly env?: Readonly<Record<string, string>> | undefined;
-  /** The folder of this package, where a bundle does not know it. */
+  /** The folder of this package, for a bundle that does not know it. */
   readonly packageDirectory?: string | undefined;
   readonly terminateLimitMs?: number | undefined;
 }
@@ -61,14 +62,14 @@ export default function fixedPrompt(pi) {
 async function runCli(options: CliRunnerOptions, request: RunRequest): Promise<void> {
   request.signal.throwIfAborted();
   const own = neededPackage(options.packageDirectory);
-  const { work } = taskLayout(request.membership.storageRoot, request.membership);
-  const folder = join(work, `${request.taskId}.child`);
+  const { membership } = request;
+  const folder = join(taskLayout(membership.storageRoot, membership).work, `${request.taskId}.child`);
   try {
     removeTree(folder);
     makePrivateDirectory(folder);
     const prompt = join(folder, "prompt.ts");
     writeNewText(prompt, promptExtension(request.systemPrompt));
-    const entry = await writeChildEntry({ directory: folder }, own, { ...request.membership });
+    const entry = await writeChildEntry({ directory: folder }, own, { ...membership });
     const given = options.command?.() ?? [];
     const [program = "pi", ...first] = given.length > 0 ? given : piCommand();
     const model = request.model === null ? [] : ["--model", request.model];
@@ -79,13 +80,10 @@ async function runCli(options: CliRunnerOptions, request: RunRequest): Promise<v
   }
 }
 
-/** What a child's output came to. */
+/** A child's standard output as events, and what an error says of the rest. */
 class Output {
   readonly #onEvent: RunRequest["onEvent"];
-  readonly #decoder = new StringDecoder("utf8");
-  #line: string[] = [];
-  #length = 0;
-  #tooLong = false;
+  readonly #lines = new LineReader(LINE_MAX_BYTES);
   events = 0;
   garbage = 0;
   stderr = "";
@@ -95,56 +93,27 @@ class Output {
   }
 
   take(piece: Buffer): void {
-    const [rest = "", ...lines] = this.#decoder.write(piece).split("\n");
-    this.#append(rest);
-    for (const next of lines) {
-      this.#endLine();
-      this.#append(next);
-    }
+    this.#lines.read(piece, (text) => this.#line(text()?.trim() ?? ""));
   }
 
+  /** The last line may lack its line feed. */
   end(): void {
-    this.#append(this.#decoder.end());
-    this.#endLine();
+    this.take(Buffer.from("\n"));
   }
 
   takeError(piece: Buffer): void {
     this.stderr = `${this.stderr}${piece.toString("utf8")}`.slice(-STDERR_MAX_CHARS);
   }
 
-  #append(text: string): void {
-    if (this.#tooLong || text === "") return;
-    this.#length += text.length;
-    if (this.#length <= LINE_MAX_CHARS) this.#line.push(text);
-    else {
-      this.#line = [];
-      this.#tooLong = true;
-    }
-  }
-
-  #endLine(): void {
-    const line = this.#line.join("").trim();
-    const isSkipped = this.#tooLong;
-    this.#line = [];
-    this.#length = 0;
-    this.#tooLong = false;
-    if (line === "" || isSkipped) return;
-    const event = parsed(line);
-    if (event === undefined) {
+  #line(line: string): void {
+    if (line === "") return;
+    const event = parseObject(line);
+    if (event === undefined || !("type" in event)) {
       this.garbage++;
       return;
     }
     this.events++;
     for (const each of eventsOf(event)) this.#onEvent(each);
-  }
-}
-
-function parsed(line: string): unknown {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === "object" && value !== null && "type" in value ? value : undefined;
-  } catch {
-    return undefined;
   }
 }
 
@@ -192,7 +161,7 @@ function runChild(
     child.on("exit", (code, by) => {
       closeTimer = setTimeout(() => ended(code, by), CLOSE_LIMIT_MS);
     });
-    // A child that has ended early says so by its code; its closed input does not.
+    // A child that ended early reports that by its exit code, not by its closed input.
     child.stdin.on("error", () => undefined);
     child.stdin.end(prompt);
   });

@@ -1,6 +1,48 @@
-// What carries out a task. Both of ours load this package in the child, so that it is an agent of the root task.
+// The interface of runners, which carry out tasks. Types only.
 import type { TaskMembership } from "../../task/context.ts";
-import type { RunEvent } from "./run-log.ts";
+import type { UsageRow } from "../task-view.ts";
+
+/** What a runner reports while it runs; each event is a sign of life too. */
+export type RunEvent =
+  | {
+      readonly type: "step";
+      /** What was done, for the record: made one line, cut at 500 characters; the newest 200 are kept. */
+      readonly text: string;
+    }
+  | {
+      readonly type: "progress";
+      /** What is being done now: made one line, cut at 500 characters. */
+      readonly text: string;
+    }
+  | {
+      readonly type: "answer";
+      /** The newest answer; the last one is the result, at most 200,000 characters of it. */
+      readonly text: string;
+      /** Why this is not an answer: a run whose last answer has it has failed. Left out for an answer. */
+      readonly error?: string;
+    }
+  | {
+      readonly type: "usage";
+      /** What a model did since the last such event. */
+      readonly usage: RunUsage;
+    }
+  | { readonly type: "alive" };
+
+/** What a model did for a run: a row of the record, or a part of one. */
+export interface RunUsage {
+  /** What was made: `chat` for answers. Rows are summed by kind and model. */
+  readonly kind: UsageRow["kind"];
+  /** `provider/id`. */
+  readonly model: string;
+  /** Input tokens that did not come from the provider's cache. */
+  readonly input: number;
+  /** Tokens that the model wrote. */
+  readonly output: number;
+  /** Tokens that the provider had in its cache. */
+  readonly cached: number;
+  /** The provider's own cost figure, in its currency; null when it gives none. */
+  readonly amount: number | null;
+}
 
 /** A task to be carried out. */
 export interface RunRequest {
@@ -14,19 +56,19 @@ export interface RunRequest {
   readonly cwd: string;
   /** `provider/id`; null leaves it to the runner. */
   readonly model: string | null;
-  /** Who the child is in the root task: for `createTokenBudgetExtension({ task })` in the child. */
+  /** The child's place in the root task: for `createTokenBudgetExtension({ task })` in the child. */
   readonly membership: TaskMembership;
   /** Aborted when the run is to end: the runner then ends it soon, by force if it must. */
   readonly signal: AbortSignal;
-  /** To be told what happens, in order. */
+  /** To be called with each event, in order. */
   readonly onEvent: (event: RunEvent) => void;
 }
 
-/** Carries out tasks. */
+/** Carries out tasks. Both of ours load this package in the child, so that the child is an agent of the root task. */
 export interface Runner {
   /** As `dispatch({ runner })` names it. */
   readonly name: string;
-  /** Whether its models are outside the router: it then gets ordinary content only. */
+  /** Whether it bypasses the model router: it then gets ordinary content only. */
   readonly choosesModels: boolean;
   /**
    * Resolves when the child has ended; the newest answer is the result.

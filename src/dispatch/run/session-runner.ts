@@ -2,7 +2,7 @@
 import { agentDirectory } from "../../host/agent-dir.ts";
 import { type ChildSession, type HostSdk, loadHostSdk, openChildSession } from "../../host/sdk.ts";
 import type { TaskMembership } from "../../task/context.ts";
-import { eventsOf } from "./run-log.ts";
+import { eventsOf } from "./pi-events.ts";
 import type { Runner, RunRequest } from "./runner.ts";
 
 export const SESSION_RUNNER = "session";
@@ -10,7 +10,7 @@ export const SESSION_RUNNER = "session";
 export interface SessionRunnerOptions {
   /** The extension that joins the child to the root task. */
   readonly childExtension: (membership: TaskMembership) => unknown;
-  /** The host's SDK; found when left out. */
+  /** The host's SDK; looked for when left out. */
   readonly sdk?: (() => Promise<unknown>) | undefined;
   /** The dispatching session's models, as its extensions see them. */
   readonly models?: (() => unknown) | undefined;
@@ -19,7 +19,7 @@ export interface SessionRunnerOptions {
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
-/** The part of Pi's extension interface that replaces a prompt. */
+/** The part of Pi's extension API that replaces a system prompt. */
 interface PromptApi {
   on(event: "before_agent_start", handler: () => { systemPrompt: string }): void;
 }
@@ -39,7 +39,7 @@ async function runSession(options: SessionRunnerOptions, request: RunRequest): P
     agentDir: agentDirectory(options.env ?? process.env),
     models: options.models?.(),
     model: request.model,
-    // The prompt first: this package appends to it.
+    // First the prompt: this package appends to it.
     factories: [
       fixedPrompt,
       ...extensions.filter((extension) => typeof extension !== "string"),

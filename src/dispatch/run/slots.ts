@@ -1,4 +1,4 @@
-// So many tasks run at once; further ones wait in order, and may leave the queue. Holds no task.
+// A limit on concurrent work: further work waits in order, and may leave the queue.
 
 export class Slots {
   readonly #max: () => number;
@@ -13,7 +13,7 @@ export class Slots {
     return this.#taken >= this.#max();
   }
 
-  /** Runs `work` when there is a place; rejects with the signal's reason when that comes first. */
+  /** Runs `work` when a slot is free; rejects with the signal's reason when that aborts first. */
   async run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     await this.#enter(signal);
     try {

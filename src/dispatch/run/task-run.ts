@@ -1,19 +1,27 @@
-// One run of a task, from its working directory to the commit of its end. It always comes to an end: the runner is given
-// bounds, and whatever fails on the way becomes the task's error.
+// One run of a task, from its working directory to the commit of its end. It always ends: time limits stop a runner that
+// hangs, and every failure becomes the task's error.
 import { join } from "node:path";
 import { messageOf } from "../../errors.ts";
 import { extractText } from "../../extract/extract.ts";
 import { realPathOf } from "../../storage/blobs.ts";
 import type { TaskMembership } from "../../task/context.ts";
-import { type PromptAttachment, shownText, TASK_SYSTEM_PROMPT, taskPrompt } from "../brief/prompt.ts";
-import type { Transcript } from "../brief/transcript.ts";
+import { type BriefSources, type PromptAttachment, TASK_SYSTEM_PROMPT, taskPrompt } from "../brief/prompt.ts";
+import type { NewFile } from "../files/roles.ts";
 import { Workspace } from "../files/workspace.ts";
-import type { NewFile } from "../record/rules.ts";
-import { ERROR_INTERRUPTED, filesByRole, type TaskEnd, type TaskRecord } from "../record/rules.ts";
+import { ERROR_INTERRUPTED, filesByRole, type TaskEnd } from "../record/rules.ts";
+import type { TaskRecord } from "../record/schema.ts";
 import type { RecordStore } from "../record/store.ts";
-import type { RunLimits, StopReason } from "./limits.ts";
-import { type RunEvent, RunLog, withoutInternalPaths } from "./run-log.ts";
-import type { Runner } from "./runner.ts";
+import type { RunLimits } from "../settings.ts";
+import { RunLog, withoutInternalPaths } from "./run-log.ts";
+import type { RunEvent, Runner } from "./runner.ts";
+
+/** Why a run was stopped. */
+export type StopReason =
+  | { readonly type: "cancelled" }
+  /** The process that runs it ends. */
+  | { readonly type: "closed" }
+  /** No event came for so long. */
+  | { readonly type: "silent"; readonly ms: number };
 
 export interface RunParts {
   readonly store: RecordStore;
@@ -21,11 +29,12 @@ export interface RunParts {
   readonly record: TaskRecord;
   readonly runner: Runner;
   readonly membership: TaskMembership;
-  readonly transcript: () => Promise<Transcript>;
-  readonly references: TaskRecord["task"]["references"] | undefined;
+  readonly sources: () => Promise<BriefSources>;
   readonly extractChars: number;
   readonly limits: RunLimits;
+  /** Aborted with a `StopReason`. */
   readonly stop: AbortController;
+  /** Called when steps or progress have changed. */
   readonly onEvent: (event: RunEvent) => void;
   readonly report: (problem: string) => void;
 }
@@ -41,7 +50,7 @@ export class TaskRun {
     this.#parts = parts;
   }
 
-  /** Runs it and commits its end; answers the record as it then is. Never rejects. */
+  /** Runs the task and commits its end; returns the record after that. Never rejects. */
   async run(): Promise<TaskRecord> {
     const { record, store, stop, workRoot } = this.#parts;
     const { task } = record;
@@ -49,13 +58,11 @@ export class TaskRun {
     let end: TaskEnd;
     let files: readonly NewFile[] = [];
     try {
-      const inputs = filesByRole(record.files, "input");
-      const pathOf = (file: (typeof inputs)[number]) => store.pathOf(file);
-      const { signal } = stop;
-      workspace = await Workspace.open({ taskId: task.id, workRoot, cwd: task.cwd, inputs, pathOf, signal });
+      const inputs = filesByRole(record.files, "input").map((row) => ({ ...row, stored: store.files.pathOf(row) }));
+      workspace = await Workspace.open({ taskId: task.id, workRoot, cwd: task.cwd, inputs, signal: stop.signal });
       await this.#work(workspace);
       const collection = await workspace.collect(`${task.requirement}\n${task.context ?? ""}`);
-      for (const step of collection.steps) this.#log.addStep(step);
+      for (const text of collection.steps) this.#log.add({ type: "step", text });
       end = this.#endOf(workspace, collection.files.length);
       if (end.status === "completed") files = collection.files;
     } catch (error) {
@@ -68,7 +75,7 @@ export class TaskRun {
     return final;
   }
 
-  /** The end of a task that never got its turn. */
+  /** Commits the end of a task that never got its turn. Never rejects. */
   async giveUp(error: unknown): Promise<TaskRecord> {
     return this.#commit(this.#failure(error), []);
   }
@@ -78,7 +85,7 @@ export class TaskRun {
     const prompt = await this.#prompt(workspace);
     stop.signal.throwIfAborted();
     this.#take({ type: "progress", text: "started" });
-    this.#listen();
+    this.#expectEvent();
     const run = runner.run({
       taskId: record.task.id,
       prompt,
@@ -94,32 +101,28 @@ export class TaskRun {
   }
 
   async #prompt(workspace: Workspace): Promise<string> {
-    const { record, transcript, references, extractChars, stop } = this.#parts;
+    const { record, sources, extractChars, stop } = this.#parts;
     const attachments: PromptAttachment[] = [];
     for (const input of workspace.inputs) {
-      const { filename: name, size: bytes } = input.file;
+      const { filename: name, size: bytes } = input;
       this.#take({ type: "progress", text: `reading ${name}` });
-      const extraction = await extractText(input.at, name, { maxChars: extractChars, signal: stop.signal });
-      const textPath = extraction.type === "text" ? workspace.putText(input, extraction.text) : "";
-      attachments.push({ name, bytes, path: input.path, text: shownText(extraction, textPath) });
+      const extraction = await extractText(input.at, extractChars, { signal: stop.signal });
+      const text =
+        extraction.type === "none"
+          ? { reason: extraction.reason }
+          : { path: workspace.putText(input, extraction.text), cut: extraction.cut };
+      attachments.push({ name, bytes, path: input.path, text });
     }
     const { requirement, context } = record.task;
-    return taskPrompt({
-      transcript: await transcript(),
-      requirement,
-      context,
-      references,
-      attachments,
-      prefix: workspace.prefix,
-    });
+    return taskPrompt({ ...(await sources()), requirement, context, attachments, prefix: workspace.prefix });
   }
 
-  /** The runner's end, or a bounded time after a stop that it does not obey. */
+  /** Settles with the runner, or rejects a while after a stop that the runner ignores. */
   async #bounded(run: Promise<void>): Promise<void> {
     const { stop, limits } = this.#parts;
     let timer: NodeJS.Timeout | undefined;
     let onAbort = () => {};
-    const disobeyed = new Promise<void>((_resolve, reject) => {
+    const ignored = new Promise<void>((_resolve, reject) => {
       onAbort = () => {
         timer = setTimeout(() => reject(stop.signal.reason), limits.stopLimitMs);
       };
@@ -127,7 +130,7 @@ export class TaskRun {
       if (stop.signal.aborted) onAbort();
     });
     try {
-      await Promise.race([run, disobeyed]);
+      await Promise.race([run, ignored]);
     } finally {
       clearTimeout(timer);
       stop.signal.removeEventListener("abort", onAbort);
@@ -135,7 +138,8 @@ export class TaskRun {
     }
   }
 
-  #listen(): void {
+  /** Starts the silence limit anew. */
+  #expectEvent(): void {
     const { stop, limits } = this.#parts;
     clearTimeout(this.#silenceTimer);
     const reason: StopReason = { type: "silent", ms: limits.silenceLimitMs };
@@ -143,7 +147,7 @@ export class TaskRun {
   }
 
   #take(event: RunEvent): void {
-    if (this.#silenceTimer !== undefined) this.#listen();
+    if (this.#silenceTimer !== undefined) this.#expectEvent();
     if (!this.#log.add(event)) return;
     this.#parts.onEvent(event);
     this.#saveTimer ??= setTimeout(() => {
@@ -158,30 +162,21 @@ export class TaskRun {
     try {
       await store.update(record.task.id, (current) => {
         if (current.task.status !== "processing") return current;
-        return { ...current, task: { ...current.task, steps: [...steps], progress, updated: store.now() } };
+        return { ...current, task: { ...current.task, steps, progress, updated: store.now() } };
       });
     } catch {
-      // The next save, or the end, says it all; what is wrong with the disk shows there.
+      // The next save or the end writes it all; a disk that fails is reported there.
     }
   }
 
-  #endOf(workspace: Workspace, files: number): TaskEnd {
+  #endOf({ base, prefix }: Workspace, files: number): TaskEnd {
     const { answer } = this.#log;
     if (answer === undefined) return failed("the run ended without an answer");
     if (answer.error !== undefined) return failed(answer.error);
     if (answer.text === "" && files === 0) return failed("the run ended with an empty answer and no files");
-    const { base, prefix } = workspace;
-    const directories = [...new Set([realPathOf(base), base, join(this.#parts.workRoot), this.#parts.store.directory])];
+    const { workRoot, store } = this.#parts;
+    const directories = [...new Set([realPathOf(base), base, workRoot, store.directory])];
     return { status: "completed", result: withoutInternalPaths(answer.text, { directories, prefix }), error: null };
-  }
-
-  /** Errors of disks and runners name files of ours, and are told to whoever dispatched the task. */
-  #withoutPaths(error: string): string {
-    const { workRoot, membership, record } = this.#parts;
-    return withoutInternalPaths(error, {
-      directories: [join(workRoot, record.task.id), workRoot, membership.storageRoot],
-      prefix: "",
-    });
   }
 
   #failure(error: unknown): TaskEnd {
@@ -201,30 +196,31 @@ export class TaskRun {
   async #commit(reached: TaskEnd, files: readonly NewFile[]): Promise<TaskRecord> {
     clearTimeout(this.#saveTimer);
     await this.#saving;
-    const { store, record } = this.#parts;
+    const { store, record, report } = this.#parts;
     const { id } = record.task;
-    const end = { ...reached, error: reached.error === null ? null : this.#withoutPaths(reached.error) };
+    const end = { ...reached, error: reached.error && this.#withoutPaths(reached.error) };
     const usage = this.#log.usageRows(id, store.now());
-    const steps = [...this.#log.steps];
+    const { steps } = this.#log;
     try {
       return await store.finish(id, end, { files, usage, steps });
     } catch (error) {
-      this.#parts.report(`Task ${id}: ${messageOf(error)}`);
+      report(`Task ${id}: ${messageOf(error)}`);
     }
-    // Without its files: a disk that is full may still take the record.
+    // A full disk may still take the record without its files.
     const problem = failed("its files could not be stored; see the message above");
     try {
       return await store.finish(id, files.length > 0 ? problem : end, { usage, steps });
     } catch {
-      const task = {
-        ...record.task,
-        status: "failed" as const,
-        progress: "",
-        error: "its end could not be stored",
-        process: null,
-      };
-      return { ...record, task };
+      const lost = { status: "failed", progress: "", error: "its end could not be stored", process: null } as const;
+      return { ...record, task: { ...record.task, ...lost } };
     }
+  }
+
+  /** Errors of disks and runners name our files, and the dispatching agent reads them. */
+  #withoutPaths(error: string): string {
+    const { workRoot, membership, record } = this.#parts;
+    const directories = [join(workRoot, record.task.id), workRoot, membership.storageRoot];
+    return withoutInternalPaths(error, { directories, prefix: "" });
   }
 }
 

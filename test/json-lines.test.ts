@@ -1,7 +1,8 @@
 // Bytes in pieces of any size: nothing is lost or changed, lines are found, and additions stand only between lines.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { insertAfterLines, LineReader } from "../../src/acp/lines.ts";
+import { insertAfterLines } from "../src/acp/proxy.ts";
+import { LineReader } from "../src/json-lines.ts";
 
 /** Bytes with many line feeds, carriage returns and halves of characters. */
 const bytes = fc

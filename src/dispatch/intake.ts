@@ -1,0 +1,124 @@
+// Accepts tasks: checks the request, chooses category and model, asks the quotas, and stores the record that a run starts
+// from. It starts nothing, and a refusal leaves nothing behind (but a row that counts refusals by a quota).
+import { shownValue, TokenBudgetError } from "../errors.ts";
+import { type ProcessName, thisProcess } from "../storage/processes.ts";
+import { frozenReferences } from "./brief/sources.ts";
+import type { DispatcherParts } from "./parts.ts";
+import { dailyQuota, type QuotaUsage } from "./quota.ts";
+import { PROGRESS_QUEUED, titleOf } from "./record/rules.ts";
+import { newId, type TaskRecord, type TaskRow } from "./record/schema.ts";
+import type { RecordStore } from "./record/store.ts";
+import { checkedRequest, type DispatchRequest } from "./request.ts";
+import { choiceAgain, chosenModel } from "./routing.ts";
+import type { AcceptedTask } from "./run/queue.ts";
+import type { Runner } from "./run/runner.ts";
+
+export class Intake {
+  readonly #parts: DispatcherParts;
+  readonly #store: RecordStore;
+  readonly #runners: ReadonlyMap<string, Runner>;
+  readonly #mustWait: () => boolean;
+  readonly #self: ProcessName = thisProcess();
+
+  /** `mustWait`: whether a task that is accepted now has to wait for a free slot. */
+  constructor(parts: DispatcherParts, store: RecordStore, mustWait: () => boolean) {
+    this.#parts = parts;
+    this.#store = store;
+    this.#runners = new Map(parts.runners.map((runner) => [runner.name, runner]));
+    this.#mustWait = mustWait;
+  }
+
+  async open(request: DispatchRequest): Promise<AcceptedTask> {
+    const { parent, baseDirectory } = this.#parts;
+    const id = newId();
+    const parts = { parent, runners: this.#runners, baseDirectory, taskId: id };
+    const { goal, context, choice, runner, address, pinned, attachments, cwd } = checkedRequest(request, parts);
+    const model = await chosenModel(this.#parts, runner, { category: choice.category, pinned });
+    await this.#assertQuota();
+    await parent.flush?.();
+    const now = this.#store.now();
+    const names = attachments.map(({ filename }) => filename);
+    const task: TaskRow = {
+      id,
+      rootSession: parent.context.rootSessionId,
+      agent: address,
+      parent: parent.agentName,
+      category: choice.category,
+      categoryOwn: choice.own,
+      title: titleOf(goal, names),
+      requirement: goal,
+      context,
+      runner: runner.name,
+      ...this.#started(),
+      model,
+      modelPinned: pinned !== undefined,
+      cwd,
+      references: await frozenReferences(parent),
+      runs: 1,
+      created: now,
+      updated: now,
+    };
+    const { signal } = request;
+    return { record: await this.#store.create(task, attachments, signal), runner, signal };
+  }
+
+  /** Accepts another run of a task that has ended. */
+  async reopen({ task: old }: TaskRecord, signal: AbortSignal | undefined): Promise<AcceptedTask> {
+    const runner = this.#runners.get(old.runner);
+    if (runner === undefined)
+      throw new TokenBudgetError(
+        "refused",
+        `Task ${old.id} ran on ${shownValue(old.runner)}, which this dispatcher does not have.`,
+      );
+    const pinned = old.modelPinned ? (old.model ?? undefined) : undefined;
+    const { own: categoryOwn, category } = choiceAgain(old, this.#parts.parent, runner);
+    const model = await chosenModel(this.#parts, runner, { category, pinned });
+    await this.#assertQuota();
+    const record = await this.#store.restart(old.id, (task) => ({
+      ...task,
+      category,
+      categoryOwn,
+      ...this.#started(),
+      model,
+      // An address belongs to one session, so each run is an agent of its own.
+      agent: `${task.agent.replace(/_run\d+$/, "")}_run${task.runs + 1}`,
+      runs: task.runs + 1,
+      updated: this.#store.now(),
+    }));
+    return { record, runner, signal };
+  }
+
+  /** The fields that every run starts with. */
+  #started(): Pick<TaskRow, "status" | "progress" | "steps" | "result" | "error" | "process"> {
+    const progress = this.#mustWait() ? PROGRESS_QUEUED : "";
+    return { status: "processing", progress, steps: [], result: null, error: null, process: this.#self };
+  }
+
+  async #assertQuota(): Promise<void> {
+    const { quota, settings } = this.#parts;
+    const daily = settings().taskQuota;
+    const quotas = [...(daily === null ? [] : [dailyQuota(daily)]), ...(quota ? [quota] : [])];
+    if (quotas.length === 0) return;
+    const used = usageOfDay(this.#store.list().records, this.#store.now());
+    for (const ask of quotas) {
+      const answer = await ask(used);
+      if (answer.allowed) continue;
+      await this.#store.addRefusal("task");
+      throw new TokenBudgetError(
+        "refused",
+        `The task was not dispatched: ${answer.reason}. Nothing was stored. Wait until tomorrow, or have the quota raised.`,
+      );
+    }
+  }
+}
+
+/** Days are UTC, so that every process of a root task counts the same. */
+function usageOfDay(records: readonly TaskRecord[], now: string): QuotaUsage {
+  const day = now.slice(0, 10);
+  const rows = records.flatMap(({ usage }) => usage).filter((row) => row.created.startsWith(day));
+  return {
+    tokens: rows.reduce((sum, row) => sum + row.input + row.output + row.cached, 0),
+    amount: rows.reduce((sum, row) => sum + (row.amount ?? 0), 0),
+    tasks: records.filter(({ task }) => task.created.startsWith(day)).length,
+  };
+}

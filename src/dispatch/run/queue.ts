@@ -1,0 +1,150 @@
+// The tasks that this process runs: each gets a handle at once, waits for a free slot, runs, and ends.
+import { messageOf } from "../../errors.ts";
+import type { TaskMembership } from "../../task/context.ts";
+import { taskLayout } from "../../task/layout.ts";
+import { briefSources } from "../brief/sources.ts";
+import type { DispatcherParts } from "../parts.ts";
+import type { TaskRecord } from "../record/schema.ts";
+import type { RecordStore } from "../record/store.ts";
+import { taskView } from "../record/view.ts";
+import { RUN_LIMITS } from "../settings.ts";
+import type { TaskEvent, TaskHandle } from "../task-view.ts";
+import type { Runner } from "./runner.ts";
+import { Slots } from "./slots.ts";
+import { type StopReason, TaskRun } from "./task-run.ts";
+
+const CANCELLED: StopReason = { type: "cancelled" };
+const CLOSED: StopReason = { type: "closed" };
+
+/** A stored task that is ready to run. */
+export interface AcceptedTask {
+  readonly record: TaskRecord;
+  readonly runner: Runner;
+  /** Cancels it. */
+  readonly signal: AbortSignal | undefined;
+}
+
+interface Active {
+  readonly handle: TaskHandle;
+  readonly stop: AbortController;
+}
+
+export class TaskQueue {
+  readonly #parts: DispatcherParts;
+  readonly #store: RecordStore;
+  readonly #report: (problem: string) => void;
+  readonly #slots: Slots;
+  readonly #active = new Map<string, Active>();
+  #isStopped = false;
+
+  constructor(parts: DispatcherParts, store: RecordStore, report: (problem: string) => void) {
+    this.#parts = parts;
+    this.#store = store;
+    this.#report = report;
+    this.#slots = new Slots(() => Math.max(1, parts.settings().maxConcurrentTasks));
+  }
+
+  get isFull(): boolean {
+    return this.#slots.isFull;
+  }
+
+  get isStopped(): boolean {
+    return this.#isStopped;
+  }
+
+  handle(taskId: string): TaskHandle | undefined {
+    return this.#active.get(taskId)?.handle;
+  }
+
+  /** Interrupts everything here, and whatever is added later. */
+  stop(): void {
+    this.#isStopped = true;
+    for (const { stop } of this.#active.values()) stop.abort(CLOSED);
+  }
+
+  /** Resolves when every task here has ended. */
+  async ended(): Promise<void> {
+    await Promise.all([...this.#active.values()].map(({ handle }) => handle.result));
+  }
+
+  add({ record, runner, signal }: AcceptedTask): TaskHandle {
+    const { id } = record.task;
+    const listeners = new Set<(event: TaskEvent) => void>();
+    const emit = (event: TaskEvent) => {
+      for (const listener of listeners) {
+        try {
+          listener(event);
+        } catch (error) {
+          this.#report(messageOf(error));
+        }
+      }
+    };
+    const stop = new AbortController();
+    const cancel = () => stop.abort(CANCELLED);
+    signal?.addEventListener("abort", cancel, { once: true });
+    if (signal?.aborted) cancel();
+    if (this.#isStopped) stop.abort(CLOSED);
+    const result = this.#run(record, runner, stop, emit).then((final) => {
+      const task = taskView(final);
+      this.#active.delete(id);
+      signal?.removeEventListener("abort", cancel);
+      emit({ type: "ended", task });
+      return task;
+    });
+    const handle: TaskHandle = {
+      task: taskView(record),
+      result,
+      subscribe: (listener) => {
+        listeners.add(listener);
+        return () => void listeners.delete(listener);
+      },
+      cancel: async () => {
+        cancel();
+        await result;
+      },
+    };
+    this.#active.set(id, { handle, stop });
+    return handle;
+  }
+
+  async #run(
+    record: TaskRecord,
+    runner: Runner,
+    stop: AbortController,
+    emit: (event: TaskEvent) => void,
+  ): Promise<TaskRecord> {
+    const { parent, settings, limits } = this.#parts;
+    const { task } = record;
+    const run = new TaskRun({
+      store: this.#store,
+      workRoot: taskLayout(parent.context.storageRoot, parent.context).work,
+      record,
+      runner,
+      membership: this.#membershipOf(record),
+      sources: () => {
+        const others = this.#store.list().records.filter((other) => other.task.id !== task.id);
+        return briefSources(parent, task, others, settings());
+      },
+      extractChars: settings().taskExtractChars,
+      limits: { ...RUN_LIMITS, ...limits },
+      stop,
+      onEvent: (event) => {
+        if (event.type === "step" || event.type === "progress") emit(event);
+      },
+      report: this.#report,
+    });
+    try {
+      return await this.#slots.run(stop.signal, async () => {
+        await parent.childExtension();
+        return run.run();
+      });
+    } catch (error) {
+      return run.giveUp(error);
+    }
+  }
+
+  #membershipOf({ task }: TaskRecord): TaskMembership {
+    const declared = task.categoryOwn ? { category: task.category } : {};
+    return { ...this.#parts.parent.context, parentAgentName: task.parent, agentName: task.agent, ...declared };
+  }
+}
