@@ -130,7 +130,9 @@ export class GeneratedLog implements EntrySource {
       .padStart(8, "0")
       .slice(-8);
     const timestamp = new Date(time).toISOString();
-    const entry = { ...fields, id, parentId: this.#leaf, timestamp } as unknown as LogEntry;
+    // In the order of Pi's own.
+    const { type, ...rest } = fields;
+    const entry = { type, id, parentId: this.#leaf, timestamp, ...rest } as unknown as LogEntry;
     this.entries.push(entry);
     this.#byId.set(id, entry);
     this.#leaf = id;

@@ -33,8 +33,17 @@ class Growing implements EntrySource {
     this.#shown = items;
   }
 
+  get entries(): readonly LogEntry[] {
+    return this.#log.entries;
+  }
+
   grow(): void {
     this.#shown += 2;
+  }
+
+  /** The same with a file of the host's. */
+  keptIn(file: string): EntrySource {
+    return { leafId: () => this.leafId(), entry: (id) => this.entry(id), file: () => file };
   }
 
   leafId(): string | null {
@@ -154,13 +163,47 @@ function reading(items: number, large: Kept, page: Kept): Race[] {
   ];
 }
 
+/** The session's own file, as Pi writes it. */
+function sessionFile(base: string, entries: readonly LogEntry[]): string {
+  const path = join(base, "session.jsonl");
+  const file = openSync(path, "w");
+  writeSync(file, `${JSON.stringify({ type: "session", version: 3, id: "bench", timestamp: "", cwd: base })}\n`);
+  for (const entry of entries) writeSync(file, `${JSON.stringify(entry)}\n`);
+  closeSync(file);
+  return path;
+}
+
+/** The longest time that the event loop is held while it goes on, in milliseconds. */
+async function longestHold(work: () => Promise<unknown>): Promise<number> {
+  let last = performance.now();
+  let longest = 0;
+  const timer = setInterval(() => {
+    const now = performance.now();
+    longest = Math.max(longest, now - last);
+    last = now;
+  }, 1);
+  await work();
+  clearInterval(timer);
+  return Math.max(longest, performance.now() - last);
+}
+
+const STILL_MS = 1_000;
+
 /** Each sample fills a journal of its own, and writes the bytes of one journal to a file of its own. */
 async function filling(items: number, base: string): Promise<Race[]> {
   const session = new Growing(items, 0);
+  const file = sessionFile(base, session.entries);
   const { directory, writer } = await kept(base, "filled", items, 0);
   writer.rest();
   const bytes = readFileSync(journalFile(directory));
   let number = 0;
+  const fill = async () => {
+    const into = join(base, `fill-${++number}`);
+    const filler = new JournalWriter({ directory: into, agent: AGENT });
+    await filler.sync(session.keptIn(file));
+    filler.rest();
+    rmSync(into, { recursive: true });
+  };
   return [
     {
       name: `journal, first one of a session of ${shownItems(items)} entries, ${Math.round(statSync(journalFile(directory)).size / 1e6)} MB`,
@@ -168,13 +211,7 @@ async function filling(items: number, base: string): Promise<Race[]> {
       goal: 4,
       waitsFor: "disk",
       samplesMin: 3,
-      ours: async () => {
-        const into = join(base, `fill-${++number}`);
-        const filler = new JournalWriter({ directory: into, agent: AGENT });
-        await filler.sync(session);
-        filler.rest();
-        rmSync(into, { recursive: true });
-      },
+      ours: fill,
       reference: () => {
         const into = join(base, `raw-${++number}`);
         const file = openSync(into, "w");
@@ -183,6 +220,16 @@ async function filling(items: number, base: string): Promise<Race[]> {
         closeSync(file);
         rmSync(into);
       },
+    },
+    {
+      name: `journal, longest hold of the event loop by a first one of ${shownItems(items)} entries`,
+      against: "nothing going on",
+      goal: 1,
+      allowanceMs: 50,
+      isFigure: true,
+      samplesMin: 3,
+      ours: () => longestHold(fill),
+      reference: () => longestHold(() => new Promise((done) => setTimeout(done, STILL_MS))),
     },
   ];
 }

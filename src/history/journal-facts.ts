@@ -9,10 +9,14 @@ import type { EntryRecord } from "./journal-record.ts";
 
 const LINE_START = '{"entry":';
 
-/** A line of the journal in pieces. `tool` names the tool of a result whose call is before the newest batch. */
-export function lineOf({ entry, tool }: JournalLine): readonly string[] {
-  const end = tool === undefined ? "}" : `,"tool":${JSON.stringify(tool)}}`;
-  return [LINE_START, JSON.stringify(entry), end];
+/** A line of the journal in pieces. */
+export function lineAround(json: string | Uint8Array, tool: string | undefined): readonly (string | Uint8Array)[] {
+  return [LINE_START, json, lineEnd(tool)];
+}
+
+/** `tool` names the tool of a result whose call is before the newest batch. */
+function lineEnd(tool: string | undefined): string {
+  return tool === undefined ? "}" : `,"tool":${JSON.stringify(tool)}}`;
 }
 
 export interface JournalLine {
@@ -36,38 +40,64 @@ export function parsedLine(bytes: Buffer): JournalLine | undefined {
 /** Messages whose text is not that of their content. */
 const RENDERED_ROLES: ReadonlySet<string> = new Set(["bashExecution", "branchSummary", "compactionSummary"]);
 
-/** The entry with its only text left out; undefined when it has more or other parts than that one text. */
-function withoutText(entry: LogEntry): LogEntry | undefined {
-  if (entry.type === "message") {
-    if (!entry.message || RENDERED_ROLES.has(entry.message.role)) return undefined;
-    const content = contentWithoutText(entry.message.content);
-    return content === undefined ? undefined : { ...entry, message: { ...entry.message, content } };
-  }
-  if (entry.type === "custom_message") {
-    const content = contentWithoutText(entry.content);
-    return content === undefined ? undefined : { ...entry, content };
-  }
-  return typeof entry.summary === "string" ? { ...entry, summary: "" } : undefined;
+/** The JSON of an entry, cut open at its only text. */
+export interface CutJson {
+  readonly before: string;
+  /** The text itself. */
+  readonly text: string;
+  readonly after: string;
 }
 
-function contentWithoutText(content: unknown): unknown {
-  if (typeof content === "string") return "";
+/** Stands for the text; as the whole of a string it is found nowhere else. */
+const PLACEHOLDER = "\u0001";
+const PLACEHOLDER_JSON = JSON.stringify(PLACEHOLDER);
+
+/** Undefined for an entry that has more or other parts than one text. */
+export function cutJson(entry: LogEntry): CutJson | undefined {
+  const opened = withPlaceholder(entry);
+  if (!opened) return undefined;
+  const json = JSON.stringify(opened.entry);
+  const at = json.indexOf(PLACEHOLDER_JSON);
+  if (at !== json.lastIndexOf(PLACEHOLDER_JSON)) return undefined;
+  const end = at + PLACEHOLDER_JSON.length;
+  return { before: json.slice(0, at + 1), text: opened.text, after: json.slice(end - 1) };
+}
+
+interface Opened<T> {
+  readonly entry: T;
+  readonly text: string;
+}
+
+function withPlaceholder(entry: LogEntry): Opened<LogEntry> | undefined {
+  const { type, message, summary } = entry;
+  if (type === "message") {
+    if (!message || RENDERED_ROLES.has(message.role)) return undefined;
+    const opened = contentWithPlaceholder(message.content);
+    return opened && { entry: { ...entry, message: { ...message, content: opened.entry } }, text: opened.text };
+  }
+  if (type === "custom_message") {
+    const opened = contentWithPlaceholder(entry.content);
+    return opened && { entry: { ...entry, content: opened.entry }, text: opened.text };
+  }
+  return typeof summary === "string" ? { entry: { ...entry, summary: PLACEHOLDER }, text: summary } : undefined;
+}
+
+function contentWithPlaceholder(content: unknown): Opened<unknown> | undefined {
+  if (typeof content === "string") return { entry: PLACEHOLDER, text: content };
   const blocks = blocksOf(content);
-  const texts = blocks.filter(isTextBlock).length;
-  if (texts !== 1 || blocks.some((block) => isToolCallBlock(block) || isImageBlock(block))) return undefined;
-  return blocks.map((block) => (isTextBlock(block) ? { ...block, text: "" } : block));
+  if (blocks.some((block) => isToolCallBlock(block) || isImageBlock(block))) return undefined;
+  const texts = blocks.filter(isTextBlock);
+  const [only] = texts;
+  if (!only || texts.length > 1) return undefined;
+  const entry = blocks.map((block) => (block === only ? { ...only, text: PLACEHOLDER } : block));
+  return { entry, text: only.text };
 }
 
-/** Where the only text of an entry lies in its line; the line without the text ends and begins like the line with it. */
-function textSpan(entry: LogEntry, line: Buffer, tool: string | undefined): Span | undefined {
-  const bare = withoutText(entry);
-  if (!bare) return undefined;
-  const around = Buffer.from(lineOf({ entry: bare, tool }).join(""), "utf8");
-  const length = line.length - around.length;
-  if (length <= 0) return undefined;
-  let offset = 0;
-  while (around[offset] === line[offset]) offset++;
-  return { offset, length };
+/** Where the only text of an entry lies in its line. */
+export function textSpan(cut: CutJson | undefined, length: number, tool: string | undefined): Span | undefined {
+  if (!cut || cut.text === "") return undefined;
+  const offset = LINE_START.length + Buffer.byteLength(cut.before);
+  return { offset, length: length - offset - Buffer.byteLength(cut.after) - Buffer.byteLength(lineEnd(tool)) };
 }
 
 const ENDS_CALL_HEAD = /[\]\n]/;
@@ -82,6 +112,7 @@ function isComposed(entry: LogEntry): boolean {
   });
 }
 
+/** Undefined for a timestamp that is not just this time. */
 function timeOf(timestamp: unknown): number | undefined {
   if (typeof timestamp !== "string") return undefined;
   const time = Date.parse(timestamp);
@@ -89,18 +120,29 @@ function timeOf(timestamp: unknown): number | undefined {
 }
 
 export interface EntryFacts {
-  readonly record: Omit<EntryRecord, "line" | "parent">;
+  readonly record: EntryRecord;
   /** The batch as the next entry finds it. */
   readonly batch: ToolBatch;
 }
 
 const NO_PLACE: Omit<Placing, "batch"> = { opener: undefined, opens: undefined, stays: false };
 
-export function factsOf({ entry, tool }: JournalLine, line: Buffer, batch: ToolBatch): EntryFacts {
+/** Where an entry stands. */
+export interface LinePlace {
+  readonly line: Span;
+  /** Its only text, in bytes from the line's start. */
+  readonly text: Span | undefined;
+  /** Number of the parent's record; -1 without one. */
+  readonly parent: number;
+}
+
+export function factsOf({ entry, tool }: JournalLine, { line, text, parent }: LinePlace, batch: ToolBatch): EntryFacts {
   const head = consolidationOf(entry) ? undefined : itemHead(entry, (id) => batch.calls.get(id) ?? tool);
   const placing = head ? placeItem(entry, head, batch) : { ...NO_PLACE, batch };
   return {
     record: {
+      line,
+      parent,
       id: entry.id,
       time: timeOf(entry.timestamp),
       role: head?.role,
@@ -110,7 +152,7 @@ export function factsOf({ entry, tool }: JournalLine, line: Buffer, batch: ToolB
       stays: placing.stays,
       names: head?.calls.map(({ name }) => name) ?? [],
       composed: head !== undefined && isComposed(entry),
-      text: head && textSpan(entry, line, tool),
+      text: head && text,
     },
     batch: placing.batch,
   };

@@ -184,6 +184,7 @@ export class JournalIndex {
 
   /** The number of the first entry with this id; `idAt` is asked for ids that the record does not hold. */
   find(id: string, idAt: (at: number) => string): number {
+    if (this.#length === 0) return -1;
     this.#ids ??= this.#allIds();
     const { word, exact } = idWordOf(id);
     return this.#ids.find(word, (at) => {
@@ -256,7 +257,7 @@ export class JournalIndex {
     }
     const at = this.#length++;
     const from = at * RECORD_WORDS;
-    this.#words.fill(0, from, from + RECORD_WORDS);
+    for (let word = 0; word < RECORD_WORDS; word++) this.#words[from + word] = 0;
     this.#words[from + WORD.offsetLow] = lowOf(line.offset);
     this.#words[from + WORD.offsetHighAndFlags] = highOf(line.offset) | (flags << FLAGS_SHIFT);
     this.#words[from + WORD.length] = line.length;

@@ -3,21 +3,26 @@
 import type { EntrySource, LogEntry } from "../host/entries.ts";
 import { ancestry } from "../log/ancestry.ts";
 import { callsOf } from "../log/placing.ts";
-import type { LogBatch } from "../storage/append-log-lines.ts";
-import { type JournalLine, lineOf } from "./journal-facts.ts";
+import type { LogBatch, Span } from "../storage/append-log-lines.ts";
+import { cutJson, type JournalLine, lineAround, textSpan } from "./journal-facts.ts";
 import type { OlderCalls } from "./journal-older-calls.ts";
 import type { JournalState } from "./journal-state.ts";
+import type { SessionLines } from "./session-lines.ts";
 
 /** A piece ends after so much text or time, so that the event loop runs in between. */
-const PIECE_BYTES = 524_288;
+export const PIECE_BYTES = 1_048_576;
 const PIECE_MS = 8;
 /** Entries between two looks at the clock. */
 const STEPS_PER_LOOK = 256;
 
+/** A line of a piece, and where its only text lies in it. */
+export interface PlannedLine extends JournalLine {
+  readonly text: Span | undefined;
+}
+
 export interface Piece {
   readonly batch: LogBatch;
-  /** The entries of its lines. */
-  readonly entries: readonly JournalLine[];
+  readonly lines: readonly PlannedLine[];
   /** Nothing is left after it. */
   readonly isLast: boolean;
 }
@@ -31,6 +36,8 @@ export class JournalPlan {
   readonly #back: Iterator<LogEntry, string | null>;
   /** Newest first. */
   readonly #fresh: LogEntry[] = [];
+  /** The ids of these, once they are asked for. */
+  #ahead: Set<string> | undefined;
   #isComplete = false;
   /** The calls of the newest assistant entry before the next piece. */
   #calls: ReadonlyMap<string, string> = new Map();
@@ -74,21 +81,30 @@ export class JournalPlan {
     return true;
   }
 
-  /** The next piece, in a batch that is emptied for it. */
-  next(batch: LogBatch): Piece {
+  /** The next piece, in a batch that is emptied for it; it ends early when more lines of the session are to be read. */
+  next(batch: LogBatch, session?: SessionLines): Piece {
     batch.clear();
-    const entries: JournalLine[] = [];
+    const lines: PlannedLine[] = [];
     const untilMs = performance.now() + PIECE_MS;
-    while (this.#fresh.length > 0 && batch.length < PIECE_BYTES) {
-      const entry = this.#fresh.pop() as LogEntry;
+    const isAhead = (id: string) => this.#isAhead(id);
+    for (let entry = this.#fresh.at(-1); entry && batch.length < PIECE_BYTES; entry = this.#fresh.at(-1)) {
+      const cut = cutJson(entry);
+      const copied = session ? session.lineOf(entry, cut, isAhead) : null;
+      if (copied === undefined) break;
+      this.#fresh.pop();
+      this.#ahead?.delete(entry.id);
       this.#olderCalls.follow(entry);
       const tool = this.#olderTool(entry);
-      const line = { entry, tool };
-      batch.add(...lineOf(line));
-      entries.push(line);
+      const { length } = batch.add(...lineAround(copied ?? JSON.stringify(entry), tool));
+      lines.push({ entry, tool, text: textSpan(cut, length, tool) });
       if (performance.now() > untilMs) break;
     }
-    return { batch, entries, isLast: this.isDone };
+    return { batch, lines, isLast: this.isDone };
+  }
+
+  #isAhead(id: string): boolean {
+    this.#ahead ??= new Set(this.#fresh.map((entry) => entry.id));
+    return this.#ahead.has(id);
   }
 
   #olderTool(entry: LogEntry): string | undefined {

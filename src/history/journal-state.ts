@@ -4,8 +4,8 @@ import { TokenBudgetError } from "../errors.ts";
 import type { LogEntry } from "../host/entries.ts";
 import { callsOf, noBatch, type ToolBatch } from "../log/placing.ts";
 import type { Span } from "../storage/append-log-lines.ts";
-import type { LogLine, LogSegment } from "../storage/append-log-scan.ts";
-import { factsOf, type JournalLine, parsedLine } from "./journal-facts.ts";
+import type { LogSegment } from "../storage/append-log-scan.ts";
+import { cutJson, factsOf, type JournalLine, parsedLine, textSpan } from "./journal-facts.ts";
 import { JournalIndex } from "./journal-index.ts";
 import { FLAG } from "./journal-record.ts";
 
@@ -91,21 +91,20 @@ export class JournalState {
   absorb(segment: LogSegment): void {
     for (const line of segment.lines) {
       const parsed = parsedLine(line.bytes);
-      if (parsed) this.add(parsed, line);
+      if (parsed) this.add(parsed, line, textSpan(cutJson(parsed.entry), line.length, parsed.tool));
     }
     this.commit(segment.record, segment.commit, segment.end);
   }
 
-  /** The next entry of the log; one that is known already stays as it was. */
-  add(parsed: JournalLine, line: LogLine): void {
+  /** The next entry of the log, and where its only text lies in its line; one that is known already stays as it was. */
+  add(parsed: JournalLine, line: Span, text: Span | undefined): void {
     const { id, parentId } = parsed.entry;
     // A child of the newest entry is new itself: a parent stands before its children.
     const isNew = parentId !== null && parentId === this.#tipId && id !== this.#tipId;
     if (!isNew && this.find(id) !== -1) return;
     const parent = typeof parentId === "string" ? this.find(parentId) : -1;
-    const { record, batch } = factsOf(parsed, line.bytes, this.batchAfter(parent));
-    const { offset, length } = line;
-    this.#tip = this.index.push({ ...record, line: { offset, length }, parent });
+    const { record, batch } = factsOf(parsed, { line, text, parent }, this.batchAfter(parent));
+    this.#tip = this.index.push(record);
     this.#tipId = id;
     this.#tipBatch = batch;
   }

@@ -13,11 +13,14 @@ import { OlderCalls } from "./journal-older-calls.ts";
 import { JournalPlan, type Piece } from "./journal-plan.ts";
 import { RECORD_BYTES } from "./journal-record.ts";
 import type { CommitRecord, JournalState } from "./journal-state.ts";
+import { SessionLines } from "./session-lines.ts";
 
 /** Reading what others appended lets the event loop run after so long. */
 const READ_SLICE_MS = 15;
 /** A long write is brought to the disk whenever so much is new, away from the event loop. */
 const FLUSH_BYTES = 16_777_216;
+/** The session's own file is read for so many entries or more. */
+const COPIED_ENTRIES_MIN = 1_000;
 /** A session that ends goes on with a long write no longer than this, in time and in bytes. */
 const END_MAX_MS = 300;
 export const END_BYTES_MAX = 4_194_304;
@@ -41,10 +44,19 @@ interface Progress {
   /** Whether its commit is to be on the disk. */
   readonly flush: boolean;
   plan: JournalPlan | undefined;
+  /** Lines to copy: undefined as long as they were not looked for, null when there are none. */
+  session: SessionLines | null | undefined;
   /** Bytes appended and not yet known to be on the disk. */
   unflushed: number;
+  /** A flush beside the work. */
+  flushing: Promise<void> | undefined;
   /** Entries to append, once they are known. */
   total: number | undefined;
+}
+
+function begun(source: EntrySource, leafId: string | null, flush: boolean): Progress {
+  const nothing = { plan: undefined, session: undefined, unflushed: 0, flushing: undefined, total: undefined };
+  return { source, leafId, flush, ...nothing };
 }
 
 export class JournalWriter {
@@ -104,7 +116,7 @@ export class JournalWriter {
     if (leafId === this.#committed) return;
     this.#committed = undefined;
     const untilMs = performance.now() + SYNC_NOW_MAX_MS;
-    const progress: Progress = { source, leafId, flush: true, plan: undefined, unflushed: 0, total: undefined };
+    const progress: Progress = { ...begun(source, leafId, true), session: null };
     while (performance.now() < untilMs) {
       if (!(this.#files.log.reading((log) => this.#readOn(log)) ?? true)) continue;
       const turn = this.#lock.tryRun((held) => this.#files.log.appending((log) => this.#turn(log, held, progress)));
@@ -156,7 +168,13 @@ export class JournalWriter {
     if (leafId === this.#committed) return this.#flushOnly(flush);
     this.#committed = undefined;
     if (!this.#state || this.#files.distrusted) await this.#catchUp();
-    if (!(await this.#append({ source, leafId, flush, plan: undefined, unflushed: 0, total: undefined }))) return;
+    const progress = begun(source, leafId, flush);
+    try {
+      if (!(await this.#append(progress))) return;
+    } finally {
+      progress.session?.close();
+      await progress.flushing;
+    }
     this.#committed = leafId;
     this.#isFlushed = flush;
   }
@@ -210,12 +228,27 @@ export class JournalWriter {
       if (turn === "committed") return true;
       if (this.#isOver()) return false;
       if (turn === "behind") await this.#catchUp();
-      else if (progress.unflushed >= FLUSH_BYTES || progress.plan?.isDone) {
-        await this.#files.log.flush();
-        progress.unflushed = 0;
-      }
+      else await this.#prepare(progress);
       await nextTurn();
     }
+  }
+
+  /** What is done beside a long write, before its next turn. */
+  async #prepare(progress: Progress): Promise<void> {
+    const { plan, source } = progress;
+    if (plan?.isDone || progress.unflushed >= FLUSH_BYTES) {
+      await progress.flushing;
+      progress.unflushed = 0;
+      progress.flushing = this.#files.log.flush();
+      // It is waited for before the next one, and at the end.
+      progress.flushing.catch(() => undefined);
+      if (plan?.isDone) await progress.flushing;
+    }
+    if (progress.session === undefined && plan !== undefined && plan.left >= COPIED_ENTRIES_MIN) {
+      const file = source.file?.();
+      progress.session = file === undefined ? null : new SessionLines(file, this.#options.disk);
+    }
+    if (progress.session?.isUsedUp) await progress.session.readOn();
   }
 
   #assertGoesOn(): void {
@@ -243,10 +276,11 @@ export class JournalWriter {
     if (!isRead) return "behind";
     progress.plan ??= new JournalPlan(progress.source, progress.leafId, state, this.#olderCalls);
     if (!progress.plan.lookBack()) return "part";
+    if (progress.session === undefined && progress.plan.left >= COPIED_ENTRIES_MIN) return "part";
 
-    const piece = progress.plan.next(this.#batch);
+    const piece = progress.plan.next(this.#batch, progress.session ?? undefined);
     const { leafId } = progress.plan;
-    const isEmpty = piece.entries.length === 0;
+    const isEmpty = piece.lines.length === 0;
     if (log.size > state.end) log.truncate(state.end, held);
     // A long write is on the disk before its branch is committed.
     if (!piece.isLast || progress.unflushed > 0) {
@@ -262,16 +296,14 @@ export class JournalWriter {
     return "committed";
   }
 
-  #write(log: OpenLog, held: HeldLogLock, { batch, entries }: Piece, record: CommitRecord, flush: boolean): void {
+  #write(log: OpenLog, held: HeldLogLock, { batch, lines }: Piece, record: CommitRecord, flush: boolean): void {
     const state = this.#state as JournalState;
     const spans = batch.spans.slice();
     const commit = batch.commit(record);
-    const { bytes } = batch;
     const offset = log.append(batch, held, { flush });
-    for (const [number, entry] of entries.entries()) {
+    for (const [number, line] of lines.entries()) {
       const span = spans[number] as Span;
-      const line = bytes.subarray(span.offset, span.offset + span.length);
-      state.add(entry, { offset: offset + span.offset, length: span.length, bytes: line });
+      state.add(line, { offset: offset + span.offset, length: span.length }, line.text);
     }
     state.commit(record, { offset: offset + commit.offset, length: commit.length }, offset + batch.length);
   }

@@ -78,6 +78,8 @@ export interface ToolCallBlock {
 export interface EntrySource {
   leafId(): string | null;
   entry(id: string): LogEntry | undefined;
+  /** The host's own file of the entries, a line of JSON each; undefined where there is none. */
+  file?(): string | undefined;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

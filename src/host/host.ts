@@ -409,7 +409,11 @@ export function hasScreen(ctx: HostContext): boolean {
 export function entriesOf(ctx: HostContext): EntrySource {
   const manager = ctx.sessionManager;
   // A last line without an id leaves the host without a leaf.
-  return { leafId: () => manager.getLeafId() ?? null, entry: (id) => manager.getEntry(id) };
+  return {
+    leafId: () => manager.getLeafId() ?? null,
+    entry: (id) => manager.getEntry(id),
+    file: () => manager.getSessionFile(),
+  };
 }
 
 export function identityOf(ctx: HostContext): SessionIdentity {

@@ -12,11 +12,11 @@ export function* ancestry(
   isKnown: (id: string) => boolean = () => false,
 ): Generator<LogEntry, string | null> {
   const passed = new Set<string>();
-  for (let id = from; typeof id === "string" && !passed.has(id); ) {
+  for (let id = from, steps = 1; typeof id === "string"; steps++) {
+    if (passed.add(id).size < steps) return null;
     if (isKnown(id)) return id;
     const entry = source.entry(id);
     if (!entry) return null;
-    passed.add(id);
     yield entry;
     id = entry.parentId;
   }

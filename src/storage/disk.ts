@@ -20,6 +20,7 @@ export type DiskCalls = Pick<
   | "lstatSync"
   | "mkdirSync"
   | "openSync"
+  | "read"
   | "readFileSync"
   | "readSync"
   | "readdirSync"

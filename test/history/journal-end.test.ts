@@ -3,14 +3,15 @@
 import { readFileSync } from "node:fs";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { PIECE_BYTES } from "../../src/history/journal-plan.ts";
 import { END_BYTES_MAX } from "../../src/history/journal-writer.ts";
 import { NODE_DISK } from "../../src/storage/disk.ts";
 import { TestLog } from "../log/branches.ts";
 import { ids, idsOf, logFile, newDirectory, readerOf, talk, writerOf } from "./journals.ts";
 
 const ENTRY_BYTES = 100_000;
-/** A piece ends after half a megabyte, with its last entry whole. */
-const PIECE_BYTES_MAX = 524_288 + 2 * ENTRY_BYTES;
+/** A piece ends with its last entry whole. */
+const PIECE_BYTES_MAX = PIECE_BYTES + 2 * ENTRY_BYTES;
 
 function writing() {
   let written = 0;
