@@ -8,7 +8,7 @@ export type { Attachment } from "./src/dispatch/files/attachments.ts";
 export type { DispatchParent, RouteDoor, RouteQuestion } from "./src/dispatch/parent.ts";
 export type { DailyQuota, Quota, QuotaAnswer, QuotaUsage } from "./src/dispatch/quota.ts";
 export type { DispatchRequest } from "./src/dispatch/request.ts";
-export type { RunEvent, Runner, RunRequest, RunUsage } from "./src/dispatch/run/runner.ts";
+export type { RunEvent, Runner, RunRequest, RunUsage } from "./src/dispatch/runner.ts";
 export type { RunLimits, TaskSettings } from "./src/dispatch/settings.ts";
 export type {
   FileView,

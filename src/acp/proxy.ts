@@ -35,7 +35,11 @@ export function connectStreams(
   };
   readClient(input, stdin, plans, showDue);
 
-  const reportOnce = once();
+  const reported = new Set<() => void>();
+  const reportOnce = (report: () => void) => {
+    if (!reported.has(report)) report();
+    reported.add(report);
+  };
   stdout.on("data", (chunk: Buffer) => {
     const pieces = insertAfterLines(fromBridge, chunk, (text) => {
       if (plans.awaitsResponse) plans.bridgeSent(parseObject(text()));
@@ -78,16 +82,6 @@ export function connectStreams(
         output.once("error", () => resolve());
         output.write("", () => resolve());
       }),
-  };
-}
-
-/** Calls each function at most once. */
-function once(): (report: () => void) => void {
-  const called = new Set<() => void>();
-  return (report) => {
-    if (called.has(report)) return;
-    called.add(report);
-    report();
   };
 }
 

@@ -4,8 +4,8 @@ import { TaskDispatcher } from "./dispatcher.ts";
 import type { DispatchParent, RouteDoor } from "./parent.ts";
 import type { Quota } from "./quota.ts";
 import { cliRunner } from "./run/cli-runner.ts";
-import type { Runner } from "./run/runner.ts";
 import { sessionRunner } from "./run/session-runner.ts";
+import type { Runner } from "./runner.ts";
 import { DEFAULT_TASK_SETTINGS, type RunLimits, type TaskSettings } from "./settings.ts";
 
 /** Options of a dispatcher; each may be left out. */

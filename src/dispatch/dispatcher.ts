@@ -51,7 +51,7 @@ export class TaskDispatcher {
   constructor(parts: DispatcherParts) {
     const report = (problem: string) => parts.report?.(problem);
     this.#parts = parts;
-    this.#store = new RecordStore({ context: parts.parent.context, now: parts.now });
+    this.#store = new RecordStore(parts.parent.context);
     this.#queue = new TaskQueue(parts, this.#store, report);
     this.#intake = new Intake(parts, this.#store, () => this.#queue.isFull);
     this.#reader = new TaskReader(parts.parent, this.#store, report);

@@ -6,12 +6,12 @@ import { frozenReferences } from "./brief/sources.ts";
 import type { DispatcherParts } from "./parts.ts";
 import { dailyQuota, type QuotaUsage } from "./quota.ts";
 import { PROGRESS_QUEUED, titleOf } from "./record/rules.ts";
-import { newId, type TaskRecord, type TaskRow } from "./record/schema.ts";
+import { newId, nowText, type TaskRecord, type TaskRow } from "./record/schema.ts";
 import type { RecordStore } from "./record/store.ts";
 import { checkedRequest, type DispatchRequest } from "./request.ts";
 import { choiceAgain, chosenModel } from "./routing.ts";
 import type { AcceptedTask } from "./run/queue.ts";
-import type { Runner } from "./run/runner.ts";
+import type { Runner } from "./runner.ts";
 
 export class Intake {
   readonly #parts: DispatcherParts;
@@ -36,7 +36,7 @@ export class Intake {
     const model = await chosenModel(this.#parts, runner, { category: choice.category, pinned });
     await this.#assertQuota();
     await parent.flush?.();
-    const now = this.#store.now();
+    const now = nowText();
     const names = attachments.map(({ filename }) => filename);
     const task: TaskRow = {
       id,
@@ -83,7 +83,7 @@ export class Intake {
       // An address belongs to one session, so each run is an agent of its own.
       agent: `${task.agent.replace(/_run\d+$/, "")}_run${task.runs + 1}`,
       runs: task.runs + 1,
-      updated: this.#store.now(),
+      updated: nowText(),
     }));
     return { record, runner, signal };
   }
@@ -99,7 +99,7 @@ export class Intake {
     const daily = settings().taskQuota;
     const quotas = [...(daily === null ? [] : [dailyQuota(daily)]), ...(quota ? [quota] : [])];
     if (quotas.length === 0) return;
-    const used = usageOfDay(this.#store.list().records, this.#store.now());
+    const used = usageOfDay(this.#store.list().records, nowText());
     for (const ask of quotas) {
       const answer = await ask(used);
       if (answer.allowed) continue;

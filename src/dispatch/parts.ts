@@ -1,7 +1,7 @@
 // What a dispatcher is made of. Types only.
 import type { DispatchParent, RouteDoor } from "./parent.ts";
 import type { Quota } from "./quota.ts";
-import type { Runner } from "./run/runner.ts";
+import type { Runner } from "./runner.ts";
 import type { RunLimits, TaskSettings } from "./settings.ts";
 
 export interface DispatcherParts {
@@ -18,5 +18,4 @@ export interface DispatcherParts {
   readonly limits?: Partial<RunLimits> | undefined;
   /** Called with problems that belong to no task's record. */
   readonly report?: ((problem: string) => void) | undefined;
-  readonly now?: (() => Date) | undefined;
 }

@@ -3,14 +3,13 @@ import { shownValue, TokenBudgetError } from "../errors.ts";
 import { ANYTHING, assertObject, type CheckedObject, FILLED_TEXT, LIST, optional, SIGNAL } from "../options.ts";
 import { headOf } from "../storage/text.ts";
 import { childAddress } from "../task/addresses.ts";
-import type { Category, CategoryChoice } from "../task/category.ts";
+import type { Category } from "../task/category.ts";
 import { type Attachment, checkedAttachments } from "./files/attachments.ts";
-import type { NewFile } from "./files/roles.ts";
 import { checkedCwd } from "./files/workspace.ts";
 import type { DispatchParent } from "./parent.ts";
 import { GOAL_MAX_CHARS } from "./record/schema.ts";
 import { choiceFor } from "./routing.ts";
-import type { Runner } from "./run/runner.ts";
+import type { Runner } from "./runner.ts";
 
 /** A task to be opened. */
 export interface DispatchRequest {
@@ -54,17 +53,6 @@ const REQUEST: CheckedObject = {
   },
 };
 
-export interface CheckedRequest {
-  readonly goal: string;
-  readonly context: string | null;
-  readonly choice: CategoryChoice;
-  readonly runner: Runner;
-  readonly address: string;
-  readonly pinned: string | undefined;
-  readonly attachments: readonly NewFile[];
-  readonly cwd: string | null;
-}
-
 export interface RequestParts {
   readonly parent: DispatchParent;
   /** By name; the first is the default. */
@@ -74,7 +62,7 @@ export interface RequestParts {
   readonly taskId: string;
 }
 
-export function checkedRequest(request: DispatchRequest, parts: RequestParts): CheckedRequest {
+export function checkedRequest(request: DispatchRequest, parts: RequestParts) {
   assertObject(request, REQUEST);
   const { parent, taskId, baseDirectory } = parts;
   const goal = parseGoal(request.goal, request.attachments?.length ?? 0);

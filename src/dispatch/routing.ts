@@ -4,7 +4,7 @@ import { type Category, type CategoryChoice, canRead, taskCategoryChoice } from 
 import { contentsOf, type DispatchParent } from "./parent.ts";
 import type { DispatcherParts } from "./parts.ts";
 import type { TaskRow } from "./record/schema.ts";
-import type { Runner } from "./run/runner.ts";
+import type { Runner } from "./runner.ts";
 
 /** The category of a new task. A runner with models of its own gets ordinary content only. */
 export function choiceFor(declared: Category | undefined, owner: Category, runner: Runner): CategoryChoice {

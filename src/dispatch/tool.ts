@@ -1,6 +1,6 @@
 // The dispatcher as a tool that a launcher may give to a model. A category that the model leaves out is declared as ordinary
 // (null): an agent's call never inherits.
-import { Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import { dispatchHint } from "../category/hint.ts";
 import { TokenBudgetError } from "../errors.ts";
 import { assertArgument, fieldOf, OBJECT } from "../options.ts";
@@ -70,13 +70,6 @@ export interface TaskTool {
   readonly execute: (toolCallId: string, params: unknown, signal?: AbortSignal) => Promise<TaskToolResult>;
 }
 
-interface ToolParams {
-  readonly goal: string;
-  readonly context?: string | null;
-  readonly category?: string | null;
-  readonly attachments?: readonly string[] | null;
-}
-
 const DISPATCHER = fieldOf(
   "what createTaskDispatcher answers",
   (value) => OBJECT.fits(value) && typeof (value as { dispatch?: unknown }).dispatch === "function",
@@ -97,7 +90,7 @@ export function defineTaskTool(dispatcher: TaskDispatcher): TaskTool {
     parameters: Parameters as unknown as TaskTool["parameters"],
     executionMode: "parallel",
     execute: async (_toolCallId, params, signal) => {
-      const { goal, context, category, attachments } = params as ToolParams;
+      const { goal, context, category, attachments } = params as Static<typeof Parameters>;
       const handle = await dispatcher.dispatch({
         goal,
         context: context ?? null,

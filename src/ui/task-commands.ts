@@ -1,4 +1,6 @@
 // /task and /tasks: a person dispatches a task and looks at those there are. What is shown here is sent to no model.
+import type { TaskDispatcher } from "../dispatch/dispatcher.ts";
+import type { FileView, TaskView } from "../dispatch/task-view.ts";
 import { messageOf, shownValue } from "../errors.ts";
 import type { HostCommand, HostContext } from "../host/api.ts";
 import { plainLine, shorten } from "../storage/text.ts";
@@ -10,38 +12,7 @@ import { safeText } from "./text.ts";
 import { wholeList } from "./todo-lines.ts";
 
 /** What the commands need of a dispatcher. */
-export interface TaskBoard {
-  dispatch(request: {
-    readonly goal: string;
-    readonly category: string | null;
-    readonly attachments: readonly string[];
-  }): Promise<{ readonly task: ShownTask; readonly result: Promise<ShownTask> }>;
-  list(options: { readonly viewer: "person" }): Promise<readonly (ShownTask | { readonly restricted: true })[]>;
-  get(id: string, options: { readonly viewer: "person" }): Promise<ShownTask>;
-}
-
-interface ShownFile {
-  readonly filename: string;
-  readonly size: number;
-}
-
-export interface ShownTask {
-  readonly id: string;
-  readonly agent: string;
-  readonly category: string | null;
-  readonly title: string;
-  readonly status: string;
-  readonly progress: string;
-  readonly steps: readonly string[];
-  readonly result: string | null;
-  readonly error: string | null;
-  readonly model: string | null;
-  readonly created: string;
-  readonly files: readonly ShownFile[];
-  readonly outputs: readonly ShownFile[];
-  readonly intermediates: readonly ShownFile[];
-  readonly usage: readonly { model: string; input: number; output: number; cached: number; amount: number | null }[];
-}
+export type TaskBoard = Pick<TaskDispatcher, "dispatch" | "list">;
 
 export interface TaskCommandParts {
   readonly board: (ctx: HostContext) => Promise<TaskBoard>;
@@ -90,7 +61,7 @@ export function parseTaskCommand(args: string): ParsedTask | undefined {
   return { goal: rest, category, attachments };
 }
 
-function startText({ id, progress, title }: ShownTask): string {
+function startText({ id, progress, title }: TaskView): string {
   const text = `Task ${id} ${progress === "queued" ? "waits for its turn" : "has started"}: ${title}. /tasks ${id} shows it.`;
   return safeText(text);
 }
@@ -129,12 +100,12 @@ export function taskCommand({ board, show, endsWithRun, labels }: TaskCommandPar
   });
 }
 
-async function tasksOf(board: TaskBoard): Promise<readonly ShownTask[]> {
+async function tasksOf(board: TaskBoard): Promise<readonly TaskView[]> {
   return (await board.list({ viewer: "person" })).filter((task) => "id" in task);
 }
 
 /** The ids that begin like this; the one that is meant is named whole, or has no other beside it. */
-function taskNamed(tasks: readonly ShownTask[], begun: string): ShownTask | string {
+function taskNamed(tasks: readonly TaskView[], begun: string): TaskView | string {
   const found = tasks.filter(({ id }) => id.startsWith(begun));
   const task = found.find(({ id }) => id === begun) ?? (found.length === 1 ? found[0] : undefined);
   if (task) return task;
@@ -165,24 +136,24 @@ export function tasksCommand({ board, show, todosOf, openBoard }: TasksCommandPa
   });
 }
 
-function endText(task: ShownTask): string {
+function endText(task: TaskView): string {
   const files = task.outputs.length === 0 ? "" : ` Files: ${names(task.outputs)}.`;
   return safeText(`Task ${task.id} ${statusText(task)}: ${task.title}.${files} /tasks ${task.id} shows it.`);
 }
 
-function statusText({ status, error, progress }: ShownTask): string {
+function statusText({ status, error, progress }: TaskView): string {
   if (status === "processing") return progress === "" ? "is running" : `is running (${progress})`;
   if (status === "failed") return `failed (${error ?? "unknown reason"})`;
   return status === "cancelled" ? "was cancelled" : "is completed";
 }
 
-function names(files: readonly ShownFile[]): string {
+function names(files: readonly FileView[]): string {
   const shown = files.slice(0, FILES_SHOWN_MAX).map(({ filename, size }) => `${filename} (${counted(size, "byte")})`);
   const more = files.length > shown.length ? `, and ${grouped(files.length - shown.length)} more` : "";
   return `${shown.join(", ")}${more}`;
 }
 
-export function listText(tasks: readonly ShownTask[]): string {
+export function listText(tasks: readonly TaskView[]): string {
   if (tasks.length === 0) return `There are no tasks.\n${usageOf("task")}`;
   const lines = tasks
     .slice(0, TASKS_SHOWN_MAX)
@@ -191,10 +162,10 @@ export function listText(tasks: readonly ShownTask[]): string {
   return safeText([...lines, ...more].join("\n"));
 }
 
-export function taskText(task: ShownTask, todos: readonly TodoItem[] = []): string {
+export function taskText(task: TaskView, todos: readonly TodoItem[] = []): string {
   const { id, agent, category, title, steps, result, model, files, outputs, intermediates, usage } = task;
   const hidden = steps.length - STEPS_SHOWN_MAX;
-  const section = (heading: string, shown: readonly ShownFile[]) =>
+  const section = (heading: string, shown: readonly FileView[]) =>
     shown.length === 0 ? [] : [`${heading}: ${names(shown)}`];
   const lines = [
     `${title} (${id})`,

@@ -6,7 +6,7 @@ import { TaskDispatcher } from "../../src/dispatch/dispatcher.ts";
 import type { DispatchParent } from "../../src/dispatch/parent.ts";
 import type { DispatcherParts } from "../../src/dispatch/parts.ts";
 import { type CliRunnerOptions, cliRunner } from "../../src/dispatch/run/cli-runner.ts";
-import type { Runner, RunRequest } from "../../src/dispatch/run/runner.ts";
+import type { Runner, RunRequest } from "../../src/dispatch/runner.ts";
 import { DEFAULT_TASK_SETTINGS, type TaskSettings } from "../../src/dispatch/settings.ts";
 import { taskLayout } from "../../src/task/layout.ts";
 import type { SessionTask } from "../../src/task/membership.ts";

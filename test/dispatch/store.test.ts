@@ -101,7 +101,7 @@ describe("the records", () => {
   it("with changes from two sides lose none", async () => {
     const { dispatcher, task } = bench([answering("x")]);
     const { id } = await (await dispatcher.dispatch({ goal: "g" })).result;
-    const stores = [1, 2].map(() => new RecordStore({ context: task.context }));
+    const stores = [1, 2].map(() => new RecordStore(task.context));
     await Promise.all(
       stores.flatMap((store) =>
         Array.from({ length: 10 }, () =>

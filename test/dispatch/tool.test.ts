@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { FileView, TaskView, UsageRow } from "../../src/dispatch/task-view.ts";
 import { defineTaskTool } from "../../src/dispatch/tool.ts";
 import { ORDINARY_TASK_HINT } from "../../src/prompts.ts";
 import { listText, parseTaskCommand, taskText } from "../../src/ui/task-commands.ts";
@@ -71,25 +72,18 @@ describe("/task", () => {
   });
 
   it("shows nothing that a terminal obeys, and no more files than fit", () => {
-    const file = (n: number) => ({ filename: `f${n}\u001b[2J.txt`, size: 1 });
+    const created = "2025-01-02T03:04:05.678Z";
+    const file = (n: number): FileView => ({
+      ...{ id: `file${n}`, filename: `f${n}\u001b[2J.txt`, size: 1 },
+      ...{ contentType: "text/plain", kind: "other", created },
+    });
     const files = Array.from({ length: 500 }, (_, n) => file(n));
-    const usage = files.map(() => ({ model: "p/m", input: 1, output: 1, cached: 0, amount: null }));
-    const task = {
-      ...{
-        id: "abcdefgh",
-        agent: "/root/a",
-        category: null,
-        title: "t\u001b]0;x\u0007",
-        status: "failed",
-        progress: "",
-      },
-      ...{
-        steps: ["Ran: \u001b[31m"],
-        result: "\u001b[8mhidden\u202e",
-        error: "\u009b1m",
-        model: null,
-        created: "2025",
-      },
+    const used = { input: 1, output: 1, cached: 0, quantity: 1, amount: null, task: "abcdefgh", created };
+    const usage = files.map(({ id }): UsageRow => ({ id, kind: "chat", model: "p/m", ...used }));
+    const task: TaskView = {
+      ...{ id: "abcdefgh", rootSession: "s", agent: "/root/a", category: null, runner: "session", requirement: "t" },
+      ...{ title: "t\u001b]0;x\u0007", status: "failed", progress: "", steps: ["Ran: \u001b[31m"] },
+      ...{ result: "\u001b[8mhidden\u202e", error: "\u009b1m", model: null, created, updated: created },
       ...{ files, outputs: files, intermediates: files, usage },
     };
     for (const text of [taskText(task), listText([task])]) {

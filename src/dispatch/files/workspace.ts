@@ -12,16 +12,18 @@ import {
   writeNewText,
 } from "../../storage/blobs.ts";
 import { NODE_DISK } from "../../storage/disk.ts";
-import { type FoundFile, walkPlainFiles } from "../../storage/tree.ts";
+import { walkPlainFiles } from "../../storage/tree.ts";
 import { workName } from "./names.ts";
-import { ATTACHMENTS_FOLDER, collectedRoles, type NewFile, OUTPUT_FOLDER, WORK_FOLDER } from "./roles.ts";
+import {
+  ATTACHMENTS_FOLDER,
+  type Collection,
+  filesToKeep,
+  namedPaths,
+  OUTPUT_FOLDER,
+  PATHS_SHOWN_MAX,
+  WORK_FOLDER,
+} from "./roles.ts";
 
-/** Collected of one run, products first; a dependency folder would hold thousands. */
-const COLLECTED_MAX_FILES = 200;
-/** Collected of one run, so that it cannot fill the disk twice. */
-const COLLECTED_MAX_BYTES = 1_000_000_000;
-/** Paths that one step names. */
-const PATHS_SHOWN_MAX = 20;
 /** Files of a requested directory that are watched for changes. */
 const WATCHED_MAX_FILES = 20_000;
 const SHORT_ID_CHARS = 8;
@@ -56,12 +58,6 @@ export interface WorkspaceOptions {
   readonly cwd: string | null;
   readonly inputs: readonly StoredInput[];
   readonly signal?: AbortSignal | undefined;
-}
-
-export interface Collection {
-  readonly files: readonly NewFile[];
-  /** What to report to the person, one line each. */
-  readonly steps: readonly string[];
 }
 
 /** Size and times of each file, by its path. */
@@ -151,8 +147,8 @@ export class Workspace {
       steps.push(`Not collected: ${path || "the task's directory"} is ${reason}.`);
     }
     steps.push(...this.#changedElsewhere());
-    const { kept, steps: bounds } = bounded(files, goal, this.base);
-    return { files: kept, steps: [...steps, ...bounds] };
+    const kept = filesToKeep(files, goal, this.base);
+    return { files: kept.files, steps: [...steps, ...kept.steps] };
   }
 
   /** Of a requested directory, only the task's own folder is removed. */
@@ -186,8 +182,8 @@ export class Workspace {
     const changed = [...after].filter(([path, now]) => before.get(path) !== now).map(([path]) => path);
     const removed = [...before.keys()].filter((path) => !after.has(path));
     return [
-      ...named("Changed in the working directory", changed),
-      ...named("Removed from the working directory", removed),
+      ...namedPaths("Changed in the working directory", changed),
+      ...namedPaths("Removed from the working directory", removed),
     ];
   }
 }
@@ -210,40 +206,4 @@ function snapshot(cwd: string): Snapshot {
     ({ path, bytes, modifiedMs, bornMs }) => [path, `${bytes}:${modifiedMs}:${bornMs}`] as const,
   );
   return new Map(stamps.slice(0, WATCHED_MAX_FILES));
-}
-
-function named(what: string, paths: readonly string[]): readonly string[] {
-  if (paths.length === 0) return [];
-  const shown = [...paths].sort().slice(0, PATHS_SHOWN_MAX);
-  const more = paths.length > shown.length ? `, and ${paths.length - shown.length} more` : "";
-  return [`${what}: ${shown.join(", ")}${more}.`];
-}
-
-/** The files to keep, products first, within the bounds of one run. */
-function bounded(files: readonly FoundFile[], goal: string, base: string): { kept: NewFile[]; steps: string[] } {
-  const byPath = new Map(files.map((file) => [file.path, file]));
-  const roles = collectedRoles([...byPath.keys()].sort(), goal);
-  const wanted = [
-    ...roles.filter(({ role }) => role === "output"),
-    ...roles.filter(({ role }) => role === "intermediate"),
-  ];
-  const kept: NewFile[] = [];
-  let bytes = 0;
-  let left = 0;
-  for (const { path, role } of wanted) {
-    const size = byPath.get(path)?.bytes ?? 0;
-    if (role === undefined || kept.length >= COLLECTED_MAX_FILES || bytes + size > COLLECTED_MAX_BYTES) {
-      left++;
-      continue;
-    }
-    bytes += size;
-    kept.push({ source: join(base, path), filename: basename(path), role });
-  }
-  const dropped = roles.filter(({ role }) => role === undefined).map(({ path }) => path);
-  const steps = [...named("Markdown that the goal does not name was not kept", dropped)];
-  if (left > 0)
-    steps.push(
-      `Not collected: ${left} more files, past ${COLLECTED_MAX_FILES} files or ${COLLECTED_MAX_BYTES} bytes of one run.`,
-    );
-  return { kept, steps };
 }

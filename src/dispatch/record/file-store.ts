@@ -5,22 +5,20 @@ import { join } from "node:path";
 import { shownValue } from "../../errors.ts";
 import { copyPlainFile, kindAt, makePrivateDirectory, modifiedMsAt, namesAt, removeTree } from "../../storage/blobs.ts";
 import { diskNowMs } from "../../storage/clocks.ts";
-import type { DiskCalls } from "../../storage/disk.ts";
+import { NODE_DISK } from "../../storage/disk.ts";
 import { contentTypeOf, kindOf, storedName } from "../files/names.ts";
 import type { NewFile } from "../files/roles.ts";
-import { type FileRow, newId } from "./schema.ts";
+import { type FileRow, newId, nowText } from "./schema.ts";
 
 /** Older bytes that no row names are leftovers of a killed process: no dispatch takes so long. By the disk's clock. */
 const ORPHAN_AGE_MS = 60 * 60 * 1_000;
 
 export class FileStore {
   readonly #directory: string;
-  readonly #disk: DiskCalls;
 
   /** `directory` is that of the records. */
-  constructor(directory: string, disk: DiskCalls) {
+  constructor(directory: string) {
     this.#directory = directory;
-    this.#disk = disk;
   }
 
   /** Absolute path; it must not leave the dispatcher. */
@@ -29,18 +27,17 @@ export class FileStore {
   }
 
   /** Copies the files to storage; returns their rows. When one fails, none is left. */
-  async add(task: string, files: readonly NewFile[], now: () => string, signal?: AbortSignal): Promise<FileRow[]> {
+  async add(task: string, files: readonly NewFile[], signal?: AbortSignal): Promise<FileRow[]> {
     const rows: FileRow[] = [];
     if (files.length === 0) return rows;
-    const disk = this.#disk;
     try {
-      for (const directory of [this.#directory, join(this.#directory, task)]) makePrivateDirectory(directory, disk);
+      for (const directory of [this.#directory, join(this.#directory, task)]) makePrivateDirectory(directory);
       for (const { source, filename, role } of files) {
         const place = { task, storedName: storedName(filename) };
         const shown = `The ${role === "input" ? "attachment" : "file"} ${shownValue(filename)}`;
-        const { bytes: size, sha256 } = await copyPlainFile(source, this.pathOf(place), { shown, signal, disk });
+        const { bytes: size, sha256 } = await copyPlainFile(source, this.pathOf(place), { shown, signal });
         const type = { contentType: contentTypeOf(filename), kind: kindOf(filename) };
-        rows.push({ id: newId(), ...place, filename, ...type, size, sha256, role, created: now() });
+        rows.push({ id: newId(), ...place, filename, ...type, size, sha256, role, created: nowText() });
       }
       return rows;
     } catch (error) {
@@ -60,16 +57,16 @@ export class FileStore {
 
   /** Removes what killed processes left: of tasks without a record everything, of others what no row names. */
   sweep(tasks: ReadonlySet<string>, rowsOf: (task: string) => readonly FileRow[]): void {
-    for (const task of namesAt(this.#directory, this.#disk)) {
+    for (const task of namesAt(this.#directory)) {
       const directory = join(this.#directory, task);
-      if (kindAt(directory, this.#disk) !== "directory") continue;
+      if (kindAt(directory) !== "directory") continue;
       if (!tasks.has(task)) {
         this.#removeOld(directory);
         continue;
       }
       try {
         const kept = new Set(rowsOf(task).map((row) => row.storedName));
-        for (const name of namesAt(directory, this.#disk)) if (!kept.has(name)) this.#removeOld(join(directory, name));
+        for (const name of namesAt(directory)) if (!kept.has(name)) this.#removeOld(join(directory, name));
       } catch {
         // A record that cannot be read keeps all its files.
       }
@@ -77,8 +74,8 @@ export class FileStore {
   }
 
   #removeOld(path: string): void {
-    const nowMs = diskNowMs(this.#disk, join(this.#directory, `.clock-${randomUUID()}`));
+    const nowMs = diskNowMs(NODE_DISK, join(this.#directory, `.clock-${randomUUID()}`));
     // A time in the future is no current dispatch's either.
-    if (Math.abs(nowMs - modifiedMsAt(path, this.#disk)) > ORPHAN_AGE_MS) removeTree(path);
+    if (Math.abs(nowMs - modifiedMsAt(path)) > ORPHAN_AGE_MS) removeTree(path);
   }
 }

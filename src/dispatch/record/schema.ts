@@ -1,5 +1,5 @@
 // The record of a task: one JSON file per task, checked whole on every read. This schema is its only definition; the types
-// are derived from it. Rows hold metadata only: the bytes of files lie beside the record. Pure.
+// are derived from it. Rows hold metadata only: the bytes of files lie beside the record.
 //
 // {"task":{"id":"3f…","status":"completed",…},"files":[{"role":"input",…}],"usage":[{"model":"p/m",…}],"version":1}
 import { randomBytes } from "node:crypto";
@@ -132,6 +132,11 @@ export type Refusal = Frozen<Static<typeof RefusalSchema>>;
 /** An id for a row: random, so that it reveals nothing and cannot be guessed. */
 export function newId(): string {
   return randomBytes(8).toString("hex");
+}
+
+/** The time of a row. */
+export function nowText(): string {
+  return new Date().toISOString();
 }
 
 function problemOf(record: Readonly<Record<string, unknown>>, id: string): string | undefined {

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { messageOf, shownValue, TokenBudgetError } from "../../errors.ts";
 import { AtomicFiles, sweepLeftOvers } from "../../storage/atomic-file.ts";
 import { makePrivateDirectory, namesAt } from "../../storage/blobs.ts";
-import { type DiskCalls, NODE_DISK, storageFailure } from "../../storage/disk.ts";
+import { NODE_DISK, storageFailure } from "../../storage/disk.ts";
 import { type HeldLock, LockDirectory } from "../../storage/lock.ts";
 import { isRunning, type ProcessName } from "../../storage/processes.ts";
 import { readVersionedJson, type VersionedFile, writeVersionedJson } from "../../storage/versioned-json.ts";
@@ -15,6 +15,7 @@ import { ERROR_INTERRUPTED, ended, filesByRole, type TaskEnd } from "./rules.ts"
 import {
   type FileRow,
   newId,
+  nowText,
   parseRecord,
   parseRefusals,
   RECORD_FORMAT_VERSION,
@@ -37,14 +38,6 @@ export interface RunYield {
   readonly steps?: readonly string[];
 }
 
-export interface StoreOptions {
-  readonly context: TaskContext;
-  readonly disk?: DiskCalls | undefined;
-  readonly staleLockMs?: number | undefined;
-  readonly lockWaitMs?: number | undefined;
-  readonly now?: (() => Date) | undefined;
-}
-
 export interface Listing {
   /** Newest first. */
   readonly records: readonly TaskRecord[];
@@ -55,28 +48,20 @@ export interface Listing {
 export class RecordStore {
   readonly directory: string;
   readonly files: FileStore;
-  readonly #disk: DiskCalls;
   readonly #locks: LockDirectory;
   readonly #atomic: AtomicFiles;
-  readonly #now: () => Date;
 
-  constructor({ context, disk = NODE_DISK, staleLockMs: staleMs, lockWaitMs: waitMs, now }: StoreOptions) {
+  constructor(context: TaskContext) {
     this.directory = taskLayout(context.storageRoot, context).records;
     const meta = `${this.directory}.meta`;
-    this.files = new FileStore(this.directory, disk);
-    this.#disk = disk;
-    this.#locks = new LockDirectory(join(meta, "locks"), { disk, staleMs, waitMs });
-    this.#atomic = new AtomicFiles(join(meta, "tmp"), disk);
-    this.#now = now ?? (() => new Date());
-  }
-
-  now(): string {
-    return this.#now().toISOString();
+    this.files = new FileStore(this.directory);
+    this.#locks = new LockDirectory(join(meta, "locks"));
+    this.#atomic = new AtomicFiles(join(meta, "tmp"));
   }
 
   read(id: string): TaskRecord {
     const source = this.#source(id);
-    const fields = readVersionedJson(source, this.#disk);
+    const fields = readVersionedJson(source);
     if (fields !== undefined) return parseRecord(fields, id, source.file);
     throw new TokenBudgetError(
       "not_found",
@@ -102,7 +87,7 @@ export class RecordStore {
   /** Stores the originals, then the record that names them; a failure leaves nothing of the task. */
   async create(task: TaskRow, originals: readonly NewFile[], signal?: AbortSignal): Promise<TaskRecord> {
     try {
-      const files = await this.files.add(task.id, originals, () => this.now(), signal);
+      const files = await this.files.add(task.id, originals, signal);
       const record: TaskRecord = { task, files, usage: [] };
       await this.#locked(task.id, (held) => this.#commit(task.id, { ...record }, held));
       return record;
@@ -124,11 +109,11 @@ export class RecordStore {
 
   /** Commits the end of a run: status, usage and new files at once. A task that had already ended takes none of it. */
   async finish(id: string, end: TaskEnd, { files = [], usage = [], steps }: RunYield = {}): Promise<TaskRecord> {
-    const rows = await this.files.add(id, files, () => this.now());
+    const rows = await this.files.add(id, files);
     let unused: readonly FileRow[] = rows;
     try {
       const record = await this.update(id, (before) => {
-        const task = ended(before.task, end, this.now());
+        const task = ended(before.task, end, nowText());
         if (task === before.task) return before;
         unused = [];
         return {
@@ -173,7 +158,7 @@ export class RecordStore {
     await this.#locked(id, (held) => {
       this.read(id);
       held.assertOwned();
-      this.#disk.unlinkSync(this.#source(id).file);
+      NODE_DISK.unlinkSync(this.#source(id).file);
     });
     this.files.removeTask(id);
   }
@@ -185,7 +170,7 @@ export class RecordStore {
     for (const { task } of records) {
       if (task.status !== "processing") continue;
       const isMine = task.process?.pid === self.pid && task.process.start === self.start;
-      if (isMine || (task.process && isRunning(task.process, this.#disk))) continue;
+      if (isMine || (task.process && isRunning(task.process))) continue;
       try {
         await this.finish(task.id, { status: "failed", result: null, error: ERROR_INTERRUPTED });
       } catch (error) {
@@ -194,7 +179,7 @@ export class RecordStore {
     }
     const { temporaryDirectory } = this.#atomic;
     const { directory: lockDirectory, staleMs } = this.#locks;
-    sweepLeftOvers({ temporaryDirectory, lockDirectory, staleMs }, this.#disk);
+    sweepLeftOvers({ temporaryDirectory, lockDirectory, staleMs });
     this.files.sweep(new Set(this.#ids()), (id) => this.read(id).files);
     return found;
   }
@@ -202,15 +187,15 @@ export class RecordStore {
   /** Remembers that a quota refused a dispatch. */
   async addRefusal(surface: Refusal["surface"]): Promise<void> {
     await this.#locked(REFUSALS, (held) => {
-      const before = parseRefusals(readVersionedJson(this.#source(REFUSALS), this.#disk));
-      const refusal: Refusal = { id: newId(), surface, created: this.now() };
+      const before = parseRefusals(readVersionedJson(this.#source(REFUSALS)));
+      const refusal: Refusal = { id: newId(), surface, created: nowText() };
       this.#commit(REFUSALS, { refusals: [...before, refusal].slice(-REFUSALS_MAX) }, held);
     });
   }
 
   #ids(): readonly string[] {
     try {
-      const ids = namesAt(this.directory, this.#disk).map((name) => RECORD_FILE.exec(name)?.[1] ?? REFUSALS);
+      const ids = namesAt(this.directory).map((name) => RECORD_FILE.exec(name)?.[1] ?? REFUSALS);
       return ids.filter((id) => id !== REFUSALS);
     } catch (error) {
       throw storageFailure(error, { shown: "The task records", doing: "listed" });
@@ -235,9 +220,9 @@ export class RecordStore {
   #commit(id: string, fields: Readonly<Record<string, unknown>>, held: HeldLock): void {
     const source = this.#source(id);
     try {
-      makePrivateDirectory(dirname(source.file), this.#disk);
+      makePrivateDirectory(dirname(source.file));
       const write = { fields, lockName: id, beforeRename: () => held.assertOwned() };
-      writeVersionedJson(this.#atomic, source, write, this.#disk);
+      writeVersionedJson(this.#atomic, source, write);
     } catch (error) {
       throw storageFailure(error, { shown: source.shown, doing: "written" });
     }

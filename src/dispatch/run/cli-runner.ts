@@ -10,8 +10,8 @@ import { makePrivateDirectory, removeTree, writeNewText } from "../../storage/bl
 import { writeChildEntry } from "../../subagents/child-entry.ts";
 import { neededPackage } from "../../subagents/packages.ts";
 import { taskLayout } from "../../task/layout.ts";
+import type { Runner, RunRequest } from "../runner.ts";
 import { eventsOf } from "./pi-events.ts";
-import type { Runner, RunRequest } from "./runner.ts";
 
 export const CLI_RUNNER = "cli";
 

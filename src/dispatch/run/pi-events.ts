@@ -1,7 +1,7 @@
 // Pi's own events as events of a run. They are the same in a session and in JSON mode. Pure.
 import { blocksOf, isTextBlock, isToolCallBlock } from "../../host/entries.ts";
 import { oneLine, shorten } from "../../storage/text.ts";
-import type { RunEvent, RunUsage } from "./runner.ts";
+import type { RunEvent, RunUsage } from "../runner.ts";
 
 const SUMMARY_MAX_CHARS = 200;
 /** Tools that only read: their calls are progress, not steps. */

@@ -7,9 +7,9 @@ import type { DispatcherParts } from "../parts.ts";
 import type { TaskRecord } from "../record/schema.ts";
 import type { RecordStore } from "../record/store.ts";
 import { taskView } from "../record/view.ts";
+import type { Runner } from "../runner.ts";
 import { RUN_LIMITS } from "../settings.ts";
 import type { TaskEvent, TaskHandle } from "../task-view.ts";
-import type { Runner } from "./runner.ts";
 import { Slots } from "./slots.ts";
 import { type StopReason, TaskRun } from "./task-run.ts";
 

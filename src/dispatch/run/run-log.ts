@@ -1,7 +1,7 @@
 // What is kept of a run's events: short steps, the newest hint and answer, and the usage. Never the raw events.
 import { progressLine, withStep } from "../record/rules.ts";
 import { newId, type UsageRow } from "../record/schema.ts";
-import type { RunEvent, RunUsage } from "./runner.ts";
+import type { RunEvent, RunUsage } from "../runner.ts";
 
 export class RunLog {
   #steps: readonly string[] = [];

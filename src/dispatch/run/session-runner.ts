@@ -2,8 +2,8 @@
 import { agentDirectory } from "../../host/agent-dir.ts";
 import { type ChildSession, type HostSdk, loadHostSdk, openChildSession } from "../../host/sdk.ts";
 import type { TaskMembership } from "../../task/context.ts";
+import type { Runner, RunRequest } from "../runner.ts";
 import { eventsOf } from "./pi-events.ts";
-import type { Runner, RunRequest } from "./runner.ts";
 
 export const SESSION_RUNNER = "session";
 

@@ -1,6 +1,8 @@
 // One run of a task, from its working directory to the commit of its end. It always ends: time limits stop a runner that
 // hangs, and every failure becomes the task's error.
+import { once } from "node:events";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { messageOf } from "../../errors.ts";
 import { extractText } from "../../extract/extract.ts";
 import { realPathOf } from "../../storage/blobs.ts";
@@ -9,11 +11,11 @@ import { type BriefSources, type PromptAttachment, TASK_SYSTEM_PROMPT, taskPromp
 import type { NewFile } from "../files/roles.ts";
 import { Workspace } from "../files/workspace.ts";
 import { ERROR_INTERRUPTED, filesByRole, type TaskEnd } from "../record/rules.ts";
-import type { TaskRecord } from "../record/schema.ts";
+import { nowText, type TaskRecord } from "../record/schema.ts";
 import type { RecordStore } from "../record/store.ts";
+import type { RunEvent, Runner } from "../runner.ts";
 import type { RunLimits } from "../settings.ts";
 import { RunLog, withoutInternalPaths } from "./run-log.ts";
-import type { RunEvent, Runner } from "./runner.ts";
 
 /** Why a run was stopped. */
 export type StopReason =
@@ -120,21 +122,19 @@ export class TaskRun {
   /** Settles with the runner, or rejects a while after a stop that the runner ignores. */
   async #bounded(run: Promise<void>): Promise<void> {
     const { stop, limits } = this.#parts;
-    let timer: NodeJS.Timeout | undefined;
-    let onAbort = () => {};
-    const ignored = new Promise<void>((_resolve, reject) => {
-      onAbort = () => {
-        timer = setTimeout(() => reject(stop.signal.reason), limits.stopLimitMs);
-      };
-      stop.signal.addEventListener("abort", onAbort, { once: true });
-      if (stop.signal.aborted) onAbort();
-    });
+    const settled = new AbortController();
+    const { signal } = settled;
+    const ignored = async () => {
+      if (!stop.signal.aborted) await once(stop.signal, "abort", { signal });
+      await delay(limits.stopLimitMs, undefined, { signal });
+      throw stop.signal.reason;
+    };
+    const race = [run, ignored()];
     try {
-      await Promise.race([run, ignored]);
+      await Promise.race(race);
     } finally {
-      clearTimeout(timer);
-      stop.signal.removeEventListener("abort", onAbort);
-      run.catch(() => undefined);
+      settled.abort();
+      for (const each of race) each.catch(() => undefined);
     }
   }
 
@@ -162,7 +162,7 @@ export class TaskRun {
     try {
       await store.update(record.task.id, (current) => {
         if (current.task.status !== "processing") return current;
-        return { ...current, task: { ...current.task, steps, progress, updated: store.now() } };
+        return { ...current, task: { ...current.task, steps, progress, updated: nowText() } };
       });
     } catch {
       // The next save or the end writes it all; a disk that fails is reported there.
@@ -199,7 +199,7 @@ export class TaskRun {
     const { store, record, report } = this.#parts;
     const { id } = record.task;
     const end = { ...reached, error: reached.error && this.#withoutPaths(reached.error) };
-    const usage = this.#log.usageRows(id, store.now());
+    const usage = this.#log.usageRows(id, nowText());
     const { steps } = this.#log;
     try {
       return await store.finish(id, end, { files, usage, steps });

@@ -1,6 +1,6 @@
 // The interface of runners, which carry out tasks. Types only.
-import type { TaskMembership } from "../../task/context.ts";
-import type { UsageRow } from "../task-view.ts";
+import type { TaskMembership } from "../task/context.ts";
+import type { UsageRow } from "./task-view.ts";
 
 /** What a runner reports while it runs; each event is a sign of life too. */
 export type RunEvent =
