@@ -1,6 +1,14 @@
 // The arrows of docs/architecture.md, checked by `npm run check`.
 const PURE =
-  "^src/(log/|todo/|window/(machine|log-state|facts|phase|pairing|budget|projection|bootstrap)|acp/(lines|plans|wire)\\.|history/search|notes/paths|task/(category|addresses|context|location|roster)\\.ts|category/(labels|router|log|standing|hint)\\.ts)";
+  "^src/(log/|todo/|window/(machine|log-state|facts|phase|pairing|budget|projection|bootstrap)|acp/(plans|wire)\\.|extract/(forms|html|render)\\.|json-lines\\.|dispatch/(record/(schema|rules|view)|brief/(prompt|transcript)|files/(names|roles)|run/(pi-events|run-log|slots)|quota|routing)\\.|history/search|notes/paths|task/(category|addresses|context|location|roster)\\.ts|category/(labels|router|log|standing|hint)\\.ts)";
+
+/** The rooms of src/dispatch, and what each may import of it besides itself. */
+const DISPATCH_ROOMS = {
+  files: [],
+  record: ["files/", "task-view"],
+  brief: ["record/", "parent", "settings"],
+  run: ["brief/", "record/", "files/", "parts", "runner", "settings", "task-view"],
+};
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
@@ -46,6 +54,37 @@ module.exports = {
       severity: "error",
       from: { path: "^(src|api)", pathNot: "^src/(storage|host)/" },
       to: { path: "node_modules/(proper-lockfile|write-file-atomic)|^(node:)?fs(/promises)?$" },
+    },
+    {
+      name: "extract-knows-no-caller",
+      severity: "error",
+      from: { path: "^src/extract/" },
+      to: { path: "^src/", pathNot: "^src/(extract/|storage/|errors\\.ts)" },
+    },
+    {
+      name: "dispatch-below-the-session",
+      severity: "error",
+      from: { path: "^src/dispatch/" },
+      to: {
+        path: "^src/",
+        pathNot:
+          "^src/(dispatch|extract|category|history|log|subagents|task|host|storage)/|^src/(errors|options|json-lines|prompts)\\.ts",
+      },
+    },
+    ...Object.entries(DISPATCH_ROOMS).map(([room, below]) => ({
+      name: `dispatch-${room}`,
+      severity: "error",
+      from: { path: `^src/dispatch/${room}/` },
+      to: { path: "^src/dispatch/", pathNot: `^src/dispatch/(${[`${room}/`, ...below].join("|")})` },
+    })),
+    {
+      name: "acp-apart",
+      severity: "error",
+      from: { path: "^src/acp/" },
+      to: {
+        path: "^src/",
+        pathNot: "^src/(acp|todo|task|storage)/|^src/(host/api|subagents/packages|errors|json-lines)\\.ts",
+      },
     },
     {
       name: "only-the-root-composes",

@@ -14,7 +14,7 @@ const SIGNAL_EXIT_MS = 1_000;
 const GIVE_UP_MS = 7_000;
 
 const NO_EXTENSION =
-  "no plans so far: the first turn has ended and no extension has connected. Pi needs pi-token-budget (pi install npm:pi-token-budget) where the bridge starts it, without PI_TOKEN_BUDGET_DISABLED=1, and the bridge must hand its environment on.";
+  "no plans so far: the first turn has ended and no extension has connected. Pi needs pi-token-budget (pi install npm:pi-token-budget) where the bridge starts it, without PI_TOKEN_BUDGET_DISABLED=1, and the bridge must pass its environment on.";
 
 /** On standard error, since standard output belongs to the protocol. */
 function say(text: string): void {

@@ -31,14 +31,14 @@ export function choiceAgain(
   if (owner === undefined)
     throw new TokenBudgetError(
       "refused",
-      `Task ${id} is not run again: it is not known which category the content of ${parent} is of. Say what it is with /category there.`,
+      `Task ${id} cannot run again: it is not known which category the content of ${parent} is of. Set it with /category there.`,
     );
   const own = old ?? contents(agent) ?? null;
   const choice = choiceFor(categoryOwn || own !== old ? own : undefined, owner, runner);
   if (canRead(choice.category, old)) return choice;
   throw new TokenBudgetError(
     "refused",
-    `Task ${id} is of category ${old}, and ${parent} is not any more, so that it would run as an ordinary one. Give ${parent} that category again, or dispatch a new task.`,
+    `Task ${id} is of category ${old}, and ${parent} is not any more, so it would run as an ordinary one. Give ${parent} that category again, or dispatch a new task.`,
   );
 }
 

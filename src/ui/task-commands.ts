@@ -67,7 +67,7 @@ function startText({ id, progress, title }: TaskView): string {
 }
 
 const OPTIONS = ["--attach", "--category"] as const;
-/** What stands before a label that is being typed, and its beginning. */
+/** The text before a partly typed label, and the label so far. */
 const LABEL_BEGUN = /^(.*--category(?:=|\s+))(\S*)$/;
 
 function taskCompletions(prefix: string, labels: readonly string[]): readonly Choice[] {

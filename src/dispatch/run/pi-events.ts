@@ -1,17 +1,16 @@
 // Pi's own events as events of a run. They are the same in a session and in JSON mode. Pure.
 import { blocksOf, isTextBlock, isToolCallBlock } from "../../host/entries.ts";
+import { isRecord } from "../../json-lines.ts";
 import { oneLine, shorten } from "../../storage/text.ts";
 import type { RunEvent, RunUsage } from "../runner.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
 
 const SUMMARY_MAX_CHARS = 200;
 /** Tools that only read: their calls are progress, not steps. */
 const READING_TOOLS = ["read", "ls", "grep", "find"];
 
 const ALIVE: RunEvent = { type: "alive" };
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
-}
 
 function count(value: unknown): number {
   return typeof value === "number" && Number.isFinite(value) && value > 0 ? Math.round(value) : 0;
@@ -52,7 +51,7 @@ function callEvents(name: string, args: unknown): readonly RunEvent[] {
   return [{ type: "progress", text: `${name} ${summary(textField(args, "path", "pattern"))}`.trim() }];
 }
 
-function usageOf(message: Record<string, unknown>): RunUsage | undefined {
+function usageOf(message: Fields): RunUsage | undefined {
   const { usage } = message;
   if (!isRecord(usage)) return undefined;
   const cost = isRecord(usage.cost) ? usage.cost.total : undefined;
@@ -66,7 +65,7 @@ function usageOf(message: Record<string, unknown>): RunUsage | undefined {
   return { kind: "chat", model: model || "unknown", input, output, cached, amount };
 }
 
-function messageEvents(message: Record<string, unknown>): readonly RunEvent[] {
+function messageEvents(message: Fields): readonly RunEvent[] {
   const events: RunEvent[] = [];
   const blocks = blocksOf(message.content);
   for (const block of blocks) {
@@ -90,7 +89,7 @@ function messageEvents(message: Record<string, unknown>): readonly RunEvent[] {
 }
 
 /** A run that fails before its first message reports the error only here. */
-function endEvent({ messages }: Record<string, unknown>): RunEvent {
+function endEvent({ messages }: Fields): RunEvent {
   const last: unknown = Array.isArray(messages) ? messages.at(-1) : undefined;
   if (!isRecord(last) || last.role !== "assistant" || last.stopReason !== "error") return ALIVE;
   return { type: "answer", text: "", error: textField(last, "errorMessage") || "the model's answer was error" };
