@@ -1,13 +1,15 @@
 // What Pi loads. In a checkout it runs the sources, through Pi's own TypeScript loader; in the published package the
-// bundle, which Node loads once per process. It hands over what only Pi's loader can import, and decides nothing else but
-// whether a checkout is ready: sources whose libraries are missing would load, and fail with the first note.
+// core of the packed form, which Node loads once per process. It decides nothing but whether a checkout is ready: sources
+// whose libraries are missing would load, and fail with the first note.
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
-import { isContextOverflow } from "@mariozechner/pi-ai";
 
 const require = createRequire(import.meta.url);
 const isCheckout = existsSync(new URL("./src/index.ts", import.meta.url));
+
+/** A name that Pi's loader knows; plain Node may find nothing by it. */
+const importLibrary = () => import("@mariozechner/pi-ai");
 
 /** The libraries of the sources that are not installed. */
 function missingLibraries() {
@@ -32,15 +34,19 @@ function notReady(missing) {
   };
 }
 
+/** The judgement of a response is that of the Pi which loads this, so it is looked for when that Pi calls. */
+const made =
+  ({ createTokenBudgetExtension, overflowJudge }) =>
+  (pi) =>
+    createTokenBudgetExtension({ isContextOverflow: overflowJudge(importLibrary) })(pi);
+
 async function sources() {
   const missing = missingLibraries();
   if (missing.length > 0) return notReady(missing);
-  const { createTokenBudgetExtension } = await import("./src/index.ts");
-  return createTokenBudgetExtension({ isContextOverflow });
+  // Where plain Node cannot import all of this, the module fails to load natively as a whole, and Pi's loader then runs it
+  // through its own transformer and its own names for Pi's packages: sources that are worked on are read anew.
+  await importLibrary();
+  return made(await import("./src/index.ts"));
 }
 
-// At the top level on purpose: where plain Node cannot import all of this, the module fails to load natively as a
-// whole, and Pi's loader then runs it through its own transformer and its own names for Pi's packages.
-export default isCheckout
-  ? await sources()
-  : require("./dist/core.cjs").createTokenBudgetExtension({ isContextOverflow });
+export default isCheckout ? await sources() : made(require("./dist/core.cjs"));

@@ -1,6 +1,7 @@
-// Makes dist/: core.cjs (everything, with its libraries inlined); api.js and cjs/api.js (the launcher API for plain Node, by
-// import and by require, of the one core); bundled.js (the same as a module, for programs that a bundler makes); plan.js and
-// cjs/plan.js; acp.js (the command); and the types, in types/ and for CommonJS in cjs/.
+// Makes dist/: core.cjs and the parts beside it (everything, with its libraries inlined; see parts.mjs); api.js and
+// cjs/api.js (the launcher API for plain Node, by import and by require, of the one core); bundled.js (the same as a module,
+// for programs that a bundler makes); plan.js and cjs/plan.js; acp.js (the command); and the types, in types/ and for
+// CommonJS in cjs/.
 // It fails when the result would need anything at run time but Node itself, or when the types name a host package.
 import {
   chmodSync,
@@ -16,6 +17,7 @@ import {
 import { isBuiltin } from "node:module";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { PartsBuild } from "./parts.mjs";
 
 /** Not imported by name: a clone in which nothing is installed is told what to run. */
 async function builders() {
@@ -37,9 +39,11 @@ const MADE = join(ROOT, `.dist-${process.pid}`);
 const API = join(ROOT, "api.ts");
 const PLAN = join(ROOT, "src", "plan.ts");
 const CJS = join(MADE, "cjs");
-const ENTRY = 'export { default } from "./src/index.ts";\nexport * from "./api.ts";\n';
+const ENTRY = `export { default, overflowJudge } from "./src/index.ts";
+export * from "./api.ts";
+export { part } from "./src/packed.ts";
+`;
 const HOST_PACKAGES = ["@mariozechner/*", "@earendil-works/*"];
-const OWN_URL = "__ownUrl";
 
 const common = {
   bundle: true,
@@ -64,6 +68,20 @@ function checkExternals(metafile) {
   }
 }
 
+/** Those of a part are the core besides, and what is inlined is in one part only: it may hold state. */
+function checkParts(metafiles) {
+  const seen = new Set();
+  for (const { outputs, inputs } of metafiles) {
+    for (const [file, { imports }] of Object.entries(outputs))
+      for (const { path, external } of imports)
+        if (external && !isBuiltin(path) && path !== "./core.cjs") fail(`${file} requires ${path} at run time`);
+    for (const input of Object.keys(inputs).filter((path) => !/^(deferred|linked):/.test(path))) {
+      if (seen.has(input)) fail(`${input} is in two parts`);
+      seen.add(input);
+    }
+  }
+}
+
 /** The licences of what was inlined, as they ask for. */
 function licences(metafile) {
   const folders = new Set();
@@ -80,18 +98,13 @@ function licences(metafile) {
   return texts.join(`\n${"-".repeat(72)}\n\n`);
 }
 
-async function buildCore() {
-  const result = await build({
-    ...common,
-    stdin: { contents: ENTRY, resolveDir: ROOT, sourcefile: "core.ts", loader: "ts" },
-    outfile: join(MADE, "core.cjs"),
-    format: "cjs",
-    charset: "utf8",
-    define: { "import.meta.url": OWN_URL },
-    banner: { js: `const ${OWN_URL} = require("node:url").pathToFileURL(__filename).href;` },
-  });
-  checkExternals(result.metafile);
-  writeFileSync(join(MADE, "LICENSES.txt"), licences(result.metafile));
+/** core.cjs and the parts beside it, one of each source in all of them together. */
+async function buildParts() {
+  const parts = new PartsBuild({ build, root: ROOT, common: { ...common, charset: "utf8" } });
+  const metafiles = await parts.write(MADE, ENTRY);
+  checkParts(metafiles);
+  const inputs = Object.assign({}, ...metafiles.map((metafile) => metafile.inputs));
+  writeFileSync(join(MADE, "LICENSES.txt"), licences({ inputs }));
 }
 
 /** Names each export of api.ts, so that plain Node can import them from a CommonJS bundle, and require the same. */
@@ -99,7 +112,10 @@ async function buildApi() {
   const result = await build({ ...common, entryPoints: [API], outfile: "api.js", format: "esm", write: false });
   const names = Object.values(result.metafile.outputs)[0].exports;
   const line = names.length > 0 ? `export const { ${names.join(", ")} } = core;\n` : "export {};\n";
-  writeFileSync(join(MADE, "api.js"), `import core from "./core.cjs";\n\n${line}`);
+  // Not imported: of a CommonJS module that is, Node reads the whole text once more, to find its names.
+  const core =
+    'import { createRequire } from "node:module";\n\nconst core = createRequire(import.meta.url)("./core.cjs");\n';
+  writeFileSync(join(MADE, "api.js"), `${core}${line}`);
   const lines = names.map((name) => `exports.${name} = core.${name};\n`).join("");
   writeFileSync(join(CJS, "api.js"), `"use strict";\nconst core = require("../core.cjs");\n\n${lines}`);
 }
@@ -227,7 +243,13 @@ function isFresh() {
   const types = join(DIST, "types", "api.d.ts");
   if (!existsSync(types)) return false;
   const sources = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" });
-  const made = [".ci/build.mjs", "api.ts", "package.json", ...sources.map((name) => join("src", name))];
+  const made = [
+    ".ci/build.mjs",
+    ".ci/parts.mjs",
+    "api.ts",
+    "package.json",
+    ...sources.map((name) => join("src", name)),
+  ];
   const builtMs = statSync(types).mtimeMs;
   return made.every((path) => statSync(join(ROOT, path)).mtimeMs < builtMs);
 }
@@ -255,7 +277,7 @@ function putInPlace() {
 try {
   mkdirSync(CJS, { recursive: true });
   writeFileSync(join(CJS, "package.json"), '{ "type": "commonjs" }\n');
-  await buildCore();
+  await buildParts();
   await buildApi();
   await buildBundled();
   await buildPlan();

@@ -34,6 +34,8 @@ export type ErrorCode =
   | "newer_format"
   /** A rule does not allow it: a category, a quota, a session that has ended. */
   | "refused"
+  /** The package was updated or removed while this process runs; restart the process. */
+  | "package_changed"
   /** No model may be sent this content: a `CategoryModelError`. */
   | "category_model";
 

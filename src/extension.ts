@@ -6,7 +6,7 @@ import type { HostApi } from "./host/api.ts";
 import { claimSession, type SessionOwner, type StandingDown } from "./host/copies.ts";
 import { Host, notify } from "./host/host.ts";
 import type { IsOverflow, OverflowJudge } from "./host/overflow.ts";
-import { callingHost } from "./host/sdk.ts";
+import { callingHost } from "./host/package.ts";
 import { settingsFilesAtLoad } from "./host/settings-files.ts";
 import { quietTickMs } from "./host/settled.ts";
 import { getTokenBudgetTask } from "./launcher.ts";

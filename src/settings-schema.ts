@@ -1,5 +1,5 @@
 // The settings as one TypeBox schema: names, ranges, defaults and the words of docs/settings.md. Pure data.
-import { type Static, Type } from "@sinclair/typebox";
+import { type Static, Type } from "./schema.ts";
 import { TOOL_NAMES, type ToolName } from "./tools/specs.ts";
 
 /** Which tools are there; one that is not named is. */

@@ -1,10 +1,11 @@
 // The settings as they count: read by the schema from Pi's settings.json of the agent directory and then of the project.
 // Whatever is wrong is named once and replaced by its default; settings never stop Pi. Pure but for the reader given.
-import type { TSchema } from "@sinclair/typebox";
+
 import { type CategoryModels, readCategories } from "./category/labels.ts";
 import { messageOf, shownValue } from "./errors.ts";
 import type { SettingsFile } from "./host/settings-files.ts";
 import { DEFAULT_RETRY, type RetrySettings } from "./host/settled.ts";
+import type { TSchema } from "./schema.ts";
 import { DEFAULT_SETTINGS, type SettingName, Settings, type ToolSwitches, TriggerFields } from "./settings-schema.ts";
 import { similarNames } from "./similar.ts";
 import { TOOL_NAMES, type ToolName } from "./tools/specs.ts";

@@ -1,5 +1,5 @@
 // How Pi is started as a child process: the host that runs us, with the same Node; elsewhere `pi`, as the shell finds it.
-import { runningHost } from "./sdk.ts";
+import { runningHost } from "./package.ts";
 
 export function piCommand(): readonly string[] {
   const running = runningHost();

@@ -2,7 +2,7 @@
 import { agentDirectory } from "../host/agent-dir.ts";
 import type { HostContext, SessionStartEvent } from "../host/api.ts";
 import type { Host } from "../host/host.ts";
-import type { HostPackage } from "../host/sdk.ts";
+import type { HostPackage } from "../host/package.ts";
 import { openSession, type SessionParts } from "../session.ts";
 import type { Work } from "../storage/work.ts";
 import type { TaskMembership } from "../task/context.ts";

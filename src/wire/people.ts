@@ -175,7 +175,7 @@ export function wireCommands(
   session: CurrentSession,
   { drop, redraw, surroundings, env }: CommandWiring,
 ): void {
-  const reader = new HistoryReader();
+  let reader: HistoryReader | undefined;
   // What is drawn beside an answer never takes its place.
   const tryRedraw = (ctx: HostContext) => {
     try {
@@ -219,6 +219,7 @@ export function wireCommands(
   });
   command("windows", {
     answer: async (argument, ctx) => {
+      reader ??= new HistoryReader();
       return windowsText(reader, await session.of(ctx).access.historyOf(undefined), argument);
     },
     complete: async (prefix) => windowChoices(await session.running.access.historyOf(undefined), prefix),

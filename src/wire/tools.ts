@@ -1,7 +1,7 @@
 // The tools, registered over the parts of the session they run in.
 import { type Host, modelTakesImages } from "../host/host.ts";
 import { contextTools } from "../tools/context.ts";
-import { defineTool, type ToolTable } from "../tools/define.ts";
+import { defineTool, type Execute, type ToolTable } from "../tools/define.ts";
 import { historyTools } from "../tools/history.ts";
 import { notesTools } from "../tools/notes.ts";
 import { TOOL_NAMES, type ToolName } from "../tools/specs.ts";
@@ -15,7 +15,7 @@ export function registerTools(
   todos: TodoTools,
   leftOut: ReadonlySet<ToolName>,
 ): void {
-  const table: ToolTable = {
+  const made = (): ToolTable => ({
     ...historyTools({
       sourceOf: (agentName) => session.running.access.historyOf(agentName),
       limits: () => session.running.settings(),
@@ -31,8 +31,15 @@ export function registerTools(
     }),
     ...contextTools(() => session.running.contextToolParts()),
     ...todos,
+  });
+  // What the tools are made of is not needed to tell of them.
+  let table: ToolTable | undefined;
+  const register = <N extends ToolName>(name: N) => {
+    const execute: Execute<N> = (params, call) => {
+      table ??= made();
+      return table[name](params, call);
+    };
+    host.registerTool({ ...defineTool(name, execute), ...toolRenderer(name) }, (ctx) => void session.of(ctx));
   };
-  const register = <N extends ToolName>(name: N) =>
-    host.registerTool({ ...defineTool(name, table[name]), ...toolRenderer(name) }, (ctx) => void session.of(ctx));
   for (const name of TOOL_NAMES) if (!leftOut.has(name)) register(name);
 }

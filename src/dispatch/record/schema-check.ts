@@ -1,6 +1,6 @@
 // Whether a value fits one of our schemas, and where not. It knows the schemas that records are made of, and no others:
 // the library's own checker would be a third of what every session loads. Pure.
-import type { TSchema } from "@sinclair/typebox";
+import type { TSchema } from "../../schema.ts";
 
 /** The first thing that is wrong, as `at: rule`; undefined when the value fits. */
 export function schemaProblem(schema: TSchema, value: unknown, at = ""): string | undefined {

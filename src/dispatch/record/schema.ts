@@ -3,8 +3,8 @@
 //
 // {"task":{"id":"3f…","status":"completed",…},"files":[{"role":"input",…}],"usage":[{"model":"p/m",…}],"version":1}
 import { randomBytes } from "node:crypto";
-import { type Static, Type } from "@sinclair/typebox";
 import { TokenBudgetError } from "../../errors.ts";
+import { type Static, Type } from "../../schema.ts";
 import type { FileRole } from "../files/roles.ts";
 import type { FileView, TaskStatus, UsageRow as UsageView } from "../task-view.ts";
 import { schemaProblem } from "./schema-check.ts";

@@ -1,0 +1,169 @@
+// The parts of the packed form. core.cjs is all that an import of the API, or Pi's load of the extension, reads; each other
+// part is a file beside it that is read when something in it is first used. Sources import each other as always: here an
+// import that leads into a part that may not be there yet becomes one that waits until a name of it is used, as
+// `import defer` will. So nothing becomes asynchronous, and no order changes.
+import { createHash } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join, relative, sep } from "node:path";
+
+/** Which part a source belongs to: the first whose pattern fits. `session` is read when a session starts. */
+const PARTS = [
+  ["dispatch", /^src\/(dispatch\/|extract\/|wire\/dispatcher\.ts|host\/sdk\.ts)/],
+  ["reader", /^src\/(reader\/|wire\/plain-program\.ts)/],
+  ["people", /^src\/(doctor\/|wire\/(doctor|forget)\.ts|ui\/(agents|context|notes|windows)\.ts)/],
+  ["acp", /^src\/(acp\/publisher|todo\/plan)\.ts/],
+  [
+    "core",
+    /^src\/((wire|host|ui)\/|(index|extension|packed|errors|options|launcher|settings|settings-schema|schema|words|similar)\.ts)/,
+  ],
+  [
+    "core",
+    /^src\/(tools\/(specs|define|arguments|context|todo)|todo\/(list|replay)|acp\/wire|category\/(wire|guard))\.ts/,
+  ],
+  ["core", /^src\/(task\/(context|joining|addresses|category)|subagents\/packages|storage\/(text|disk))\.ts/],
+  ["session", /^src\//],
+];
+const NAMES = [...new Set(PARTS.map(([part]) => part))];
+const CORE = "core";
+/** Those that are read before any other: what is asked of them is there. */
+const BASE = [CORE, "session"];
+
+/** In the files, until the name of the build is known. */
+const BUILD = "__build__";
+
+const partOf = (source) => PARTS.find(([, pattern]) => pattern.test(source))?.[0];
+const fileOf = (part) => (part === CORE ? "core.cjs" : `${part}-${BUILD}.cjs`);
+
+/** Whether one part is there whenever another one is. */
+function isBelow(one, other) {
+  const [lower, upper] = [BASE.indexOf(one), BASE.indexOf(other)];
+  return lower !== -1 && (upper === -1 || lower < upper);
+}
+
+function banner(part) {
+  return [
+    'const __own = { get url() { return require("node:url").pathToFileURL(__filename).href; } };',
+    ...(part === CORE
+      ? [
+          `const __requirePart = (name) => require(\`./\${name}-${BUILD}.cjs\`);`,
+          "const __part = (name) => module.exports.part(name);",
+        ]
+      : ['const __part = require("./core.cjs").part;']),
+  ].join("\n");
+}
+
+/** A module in the place of one that may not be there yet. */
+function deferred(part, source, { names, asyncNames }) {
+  const head = `let found;\nconst the = () => (found ??= __part("${part}")["${source}"]);\n`;
+  // A name that begins small is a function's, which may be handed on without a call.
+  const isFunction = (name) => /^[a-z]/.test(name);
+  const made = (name) => {
+    const call = `return the().${name}(...args);`;
+    return `${name}(...args) { ${asyncNames.has(name) ? `try { ${call} } catch (error) { return Promise.reject(error); }` : call} }`;
+  };
+  if (names.every(isFunction)) return `${head}${names.map((name) => `export function ${made(name)}\n`).join("")}`;
+  const members = names.map((name) => (isFunction(name) ? made(name) : `get ${name}() { return the().${name}; }`));
+  return `${head}module.exports = {\n${members.join(",\n")}\n};\n`;
+}
+
+/** A module in the place of one that is there. */
+function linked(part, source, { names }) {
+  const from = part === CORE ? 'require("./core.cjs").modules' : `__part("${part}")`;
+  return [
+    `const found = ${from}["${source}"];`,
+    ...names.map((name) => `const own_${name} = found.${name};\nexport { own_${name} as ${name} };`),
+  ].join("\n");
+}
+
+export class PartsBuild {
+  #options;
+  /** Source → what it exports. */
+  #exports = new Map();
+  /** Part → the sources that other parts ask of it. */
+  #asked = new Map(NAMES.map((part) => [part, new Set()]));
+
+  /** `build` is esbuild's, `common` its options for every part. */
+  constructor(options) {
+    this.#options = options;
+  }
+
+  /** Writes the files; `entry` is the text of the core's. Answers the metafiles. */
+  async write(folder, entry) {
+    let built = [];
+    // What a part asks of the others is known when it has been built.
+    for (let before = -1; before !== this.#askedOf(); ) {
+      before = this.#askedOf();
+      built = await Promise.all(NAMES.map((part) => this.#made(part, part === CORE ? entry : "")));
+    }
+    const hash = createHash("sha256");
+    for (const { text } of built) hash.update(text);
+    const name = hash.digest("hex").slice(0, 10);
+    for (const { file, text } of built)
+      writeFileSync(join(folder, file.replace(BUILD, name)), text.replaceAll(BUILD, name));
+    return built.map(({ metafile }) => metafile);
+  }
+
+  #askedOf() {
+    return [...this.#asked.values()].reduce((sum, sources) => sum + sources.size, 0);
+  }
+
+  async #made(part, entry) {
+    const { build, root, common } = this.#options;
+    const asked = [...this.#asked.get(part)].sort();
+    const imports = asked.map((source, at) => `import * as m${at} from "./${source}";\n`);
+    const rows = asked.map((source, at) => `  "${source}": m${at},\n`);
+    const contents = `${entry}${imports.join("")}export const modules = {\n${rows.join("")}};\n`;
+    const file = fileOf(part);
+    const { outputFiles, metafile } = await build({
+      ...common,
+      stdin: { contents, resolveDir: root, sourcefile: `${part}.ts`, loader: "ts" },
+      outfile: file,
+      write: false,
+      format: "cjs",
+      define: { "import.meta.url": "__own.url" },
+      banner: { js: banner(part) },
+      plugins: [this.#bounds(part)],
+    });
+    return { file, metafile, text: outputFiles[0].text };
+  }
+
+  /** Imports that lead out of a part. */
+  #bounds(part) {
+    const { root } = this.#options;
+    const contentsOf = (make) => async (args) => ({
+      contents: make(partOf(args.path), args.path, await this.#exportsOf(args.path)),
+      loader: "js",
+      resolveDir: root,
+    });
+    return {
+      name: "parts",
+      setup: ({ onResolve, onLoad }) => {
+        onResolve({ filter: /^\..*\.ts$/, namespace: "file" }, ({ path, resolveDir }) => {
+          const source = relative(root, join(resolveDir, path)).split(sep).join("/");
+          const other = partOf(source);
+          if (other === undefined || other === part) return undefined;
+          this.#asked.get(other).add(source);
+          return { path: source, namespace: isBelow(other, part) ? "linked" : "deferred" };
+        });
+        onResolve({ filter: /^\.\/core\.cjs$/ }, ({ path }) => ({ path, external: true }));
+        onLoad({ filter: /.*/, namespace: "deferred" }, contentsOf(deferred));
+        onLoad({ filter: /.*/, namespace: "linked" }, contentsOf(linked));
+      },
+    };
+  }
+
+  async #exportsOf(source) {
+    const known = this.#exports.get(source);
+    if (known) return known;
+    const { build, root } = this.#options;
+    const path = join(root, source);
+    const options = { outfile: "names.js", write: false, metafile: true, format: "esm", absWorkingDir: root };
+    const { metafile } = await build({ ...options, entryPoints: [path] });
+    const asyncNames = [...readFileSync(path, "utf8").matchAll(/^export async function (\w+)/gm)].map(
+      ([, name]) => name,
+    );
+    const found = { names: Object.values(metafile.outputs)[0].exports, asyncNames: new Set(asyncNames) };
+    this.#exports.set(source, found);
+    return found;
+  }
+}
