@@ -1,6 +1,5 @@
 // The settings as they count: read by the schema from Pi's settings.json of the agent directory and then of the project.
 // Whatever is wrong is named once and replaced by its default; settings never stop Pi. Pure but for the reader given.
-
 import { type CategoryModels, readCategories } from "./category/labels.ts";
 import { messageOf, shownValue } from "./errors.ts";
 import type { SettingsFile } from "./host/settings-files.ts";

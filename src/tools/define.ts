@@ -1,6 +1,5 @@
 // From the table to what Pi registers: schema, the reading of arguments, and the result's form.
 // Tools fail by throwing; nothing here catches, so that the host builds the error result.
-
 import type { ImageBlock, TextBlock } from "../host/entries.ts";
 import { type TSchema, Type } from "../schema.ts";
 import { argumentsToRun, readArguments } from "./arguments.ts";
