@@ -8,8 +8,10 @@ import { fileURLToPath } from "node:url";
 const require = createRequire(import.meta.url);
 const isCheckout = existsSync(new URL("./src/index.ts", import.meta.url));
 
-/** A name that Pi's loader knows; plain Node may find nothing by it. */
+/** A name that Pi's loader knows; plain Node finds nothing by it, or what another Pi has installed. */
 const importLibrary = () => import("@mariozechner/pi-ai");
+/** That loader runs what it transforms as CommonJS; what Node loads has no such name. */
+const isTransformed = typeof module !== "undefined";
 
 /** The libraries of the sources that are not installed. */
 function missingLibraries() {
@@ -38,7 +40,7 @@ function notReady(missing) {
 const made =
   ({ createTokenBudgetExtension, overflowJudge }) =>
   (pi) =>
-    createTokenBudgetExtension({ isContextOverflow: overflowJudge(importLibrary) })(pi);
+    createTokenBudgetExtension({ isContextOverflow: overflowJudge(isTransformed ? importLibrary : undefined) })(pi);
 
 async function sources() {
   const missing = missingLibraries();

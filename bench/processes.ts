@@ -1,18 +1,18 @@
 // Rows that need a process of their own, since they are about what is cold or about the end: opening, turns, quitting,
 // loading. A child says its own figures; they are compared in turns like all others.
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 import { writeSessionFile } from "../fixtures/story/session-file.ts";
 import { Registry } from "../src/task/registry.ts";
 import type { OpeningFigures, OpeningTask } from "./children/opening.ts";
 import type { Group, Made } from "./group.ts";
+import { loadingRaces } from "./loading.ts";
 import type { Race } from "./measure.ts";
 
 const OPENING = fileURLToPath(new URL("./children/opening.ts", import.meta.url));
-const DIST = fileURLToPath(new URL("../dist/", import.meta.url));
 const TURNS = 6;
 const SAMPLES = 3;
 const AGENTS = 1_000;
@@ -96,30 +96,6 @@ function openingRaces(folder: string, entries: number): Race[] {
       allowanceMs: 1_000,
       ours: () => ours(0, false).quit_ms,
       reference: () => bare(0).quit_ms,
-    },
-  ];
-}
-
-/** Processor time of loading a module in a new process, in milliseconds. */
-function loadMs(url: string): number {
-  const code = `const c = process.cpuUsage(); await import(${JSON.stringify(url)}); const { user, system } = process.cpuUsage(c); console.log((user + system) / 1000); process.exit(0);`;
-  return Number(child(["--input-type=module", "-e", code]));
-}
-
-function loadingRaces(folder: string): Race[] {
-  if (!existsSync(join(DIST, "api.js"))) throw new Error("dist/ is not there: npm run build");
-  const empty = join(folder, "empty.mjs");
-  writeFileSync(empty, "export {};\n");
-  const [api, nothing] = [pathToFileURL(join(DIST, "api.js")).href, pathToFileURL(empty).href];
-  return [
-    {
-      name: "loading, import of the API",
-      against: "an empty module",
-      goal: 1,
-      allowanceMs: 40,
-      isFigure: true,
-      ours: () => loadMs(api),
-      reference: () => loadMs(nothing),
     },
   ];
 }

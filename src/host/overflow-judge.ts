@@ -1,5 +1,5 @@
-// Pi's own judgement of a response, from the very Pi that loads this: no import of the extension waits for it, and Pi's
-// loader has nothing to transform. What that Pi has loaded already is there before it can be asked for anything.
+// Pi's own judgement of a response, from the very Pi that loads this: no load of the extension waits for it, and Pi's loader
+// has nothing to transform. It is there before that Pi can be asked for anything.
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -13,30 +13,34 @@ function judgeIn(module: unknown): IsOverflow | undefined {
     : undefined;
 }
 
-/** The module of pi-ai that a host has loaded; undefined where it lies elsewhere, as in a host that is one file. */
-function modelLibrary({ main }: HostPackage): string | undefined {
+/** Its own file, which needs no other: a Pi that is bundled into one file has not loaded the rest of the library. */
+const FILE = join("pi-ai", "dist", "utils", "overflow.js");
+
+function fileOf({ main }: HostPackage): string | undefined {
   for (let folder = dirname(main); dirname(folder) !== folder; folder = dirname(folder)) {
     for (const scope of ["@earendil-works", "@mariozechner"]) {
-      const file = join(folder, "node_modules", scope, "pi-ai", "dist", "index.js");
+      const file = join(folder, "node_modules", scope, FILE);
       if (existsSync(file)) return pathToFileURL(file).href;
     }
   }
   return undefined;
 }
 
-/** A loader that knows the name hands out the module that is in use, also where that is no file of its own. */
-async function found(host: HostPackage | undefined, importIt: () => Promise<unknown>): Promise<IsOverflow | undefined> {
-  const named = judgeIn(await importIt().catch(() => undefined));
-  const file = named === undefined && host ? modelLibrary(host) : undefined;
-  return file === undefined ? named : judgeIn(await import(/* @vite-ignore */ file));
+async function imported(name: string | undefined): Promise<unknown> {
+  return name === undefined ? undefined : import(/* @vite-ignore */ name);
 }
 
-/** `importIt` imports pi-ai by its name, where the loader knows that name. Call it while the host loads the extension. */
-export function overflowJudge(importIt: () => Promise<unknown>): IsOverflow {
+/**
+ * `importLibrary` imports pi-ai by its name; given where the loader knows that name: Node by itself may find another Pi's.
+ * To be called while the host loads the extension.
+ */
+export function overflowJudge(importLibrary?: () => Promise<unknown>): IsOverflow {
   let judge = isOverflowMessage;
-  found(callingHost(), importIt).then(
-    (own) => {
-      judge = own ?? judge;
+  const host = callingHost();
+  const found = importLibrary ? importLibrary() : imported(host && fileOf(host));
+  found.then(
+    (module) => {
+      judge = judgeIn(module) ?? judge;
     },
     // Without it there are the usual words.
     () => undefined,
