@@ -75,7 +75,7 @@ function checkParts(metafiles) {
     for (const [file, { imports }] of Object.entries(outputs))
       for (const { path, external } of imports)
         if (external && !isBuiltin(path) && path !== "./core.cjs") fail(`${file} requires ${path} at run time`);
-    for (const input of Object.keys(inputs).filter((path) => !/^(deferred|linked):/.test(path))) {
+    for (const input of Object.keys(inputs).filter((path) => !/^(deferred|values|linked):/.test(path))) {
       if (seen.has(input)) fail(`${input} is in two parts`);
       seen.add(input);
     }

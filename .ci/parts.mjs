@@ -6,25 +6,25 @@ import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 
+const CORE = "core";
+
 /** Which part a source belongs to: the first whose pattern fits. `session` is read when a session starts. */
 const PARTS = [
   ["dispatch", /^src\/(dispatch\/|extract\/|wire\/dispatcher\.ts|host\/sdk\.ts)/],
   ["reader", /^src\/(reader\/|wire\/plain-program\.ts)/],
   ["people", /^src\/(doctor\/|wire\/(doctor|forget)\.ts|ui\/(agents|context|notes|windows)\.ts)/],
   ["acp", /^src\/(acp\/publisher|todo\/plan)\.ts/],
+  // What the core would only hold until a session starts.
+  ["session", /^src\/(host\/(entries|compaction)|ui\/(columns|todo-lines|status)|(similar|words))\.ts/],
   [
-    "core",
-    /^src\/((wire|host|ui)\/|(index|extension|packed|errors|options|launcher|settings|settings-schema|schema|words|similar)\.ts)/,
+    CORE,
+    /^src\/((wire|host|ui)\/|(index|extension|packed|errors|options|launcher|settings|settings-schema|schema)\.ts)/,
   ],
-  [
-    "core",
-    /^src\/(tools\/(specs|define|arguments|context|todo)|todo\/(list|replay)|acp\/wire|category\/(wire|guard))\.ts/,
-  ],
-  ["core", /^src\/(task\/(context|joining|addresses|category)|subagents\/packages|storage\/(text|disk))\.ts/],
+  [CORE, /^src\/(tools\/(specs|define|todo)|todo\/list|acp\/wire|category\/(wire|guard))\.ts/],
+  [CORE, /^src\/(task\/(context|joining)|subagents\/packages|storage\/disk)\.ts/],
   ["session", /^src\//],
 ];
 const NAMES = [...new Set(PARTS.map(([part]) => part))];
-const CORE = "core";
 /** Those that are read before any other: what is asked of them is there. */
 const BASE = [CORE, "session"];
 
@@ -52,18 +52,27 @@ function banner(part) {
   ].join("\n");
 }
 
+const finding = (part, source) => `let found;\nconst the = () => (found ??= __part("${part}")["${source}"]);\n`;
+
+/** A name that begins small is a function's, which may be handed on without a call. */
+const isFunction = (name) => /^[a-z]/.test(name);
+
 /** A module in the place of one that may not be there yet. */
 function deferred(part, source, { names, asyncNames }) {
-  const head = `let found;\nconst the = () => (found ??= __part("${part}")["${source}"]);\n`;
-  // A name that begins small is a function's, which may be handed on without a call.
-  const isFunction = (name) => /^[a-z]/.test(name);
-  const made = (name) => {
+  const functions = names.filter(isFunction).map((name) => {
     const call = `return the().${name}(...args);`;
-    return `${name}(...args) { ${asyncNames.has(name) ? `try { ${call} } catch (error) { return Promise.reject(error); }` : call} }`;
-  };
-  if (names.every(isFunction)) return `${head}${names.map((name) => `export function ${made(name)}\n`).join("")}`;
-  const members = names.map((name) => (isFunction(name) ? made(name) : `get ${name}() { return the().${name}; }`));
-  return `${head}module.exports = {\n${members.join(",\n")}\n};\n`;
+    const body = asyncNames.has(name) ? `try { ${call} } catch (error) { return Promise.reject(error); }` : call;
+    return `export function ${name}(...args) { ${body} }\n`;
+  });
+  const values = names.filter((name) => !isFunction(name));
+  const others = values.length > 0 ? `export { ${values.join(", ")} } from "values:${source}";\n` : "";
+  return `${finding(part, source)}${functions.join("")}${others}`;
+}
+
+/** What else it exports, which is found at each use. */
+function values(part, source, { names }) {
+  const members = names.filter((name) => !isFunction(name)).map((name) => `get ${name}() { return the().${name}; }`);
+  return `${finding(part, source)}module.exports = {\n${members.join(",\n")}\n};\n`;
 }
 
 /** A module in the place of one that is there. */
@@ -143,10 +152,16 @@ export class PartsBuild {
           const other = partOf(source);
           if (other === undefined || other === part) return undefined;
           this.#asked.get(other).add(source);
-          return { path: source, namespace: isBelow(other, part) ? "linked" : "deferred" };
+          return { path: source, namespace: isBelow(other, part) ? "linked" : "deferred", sideEffects: false };
         });
+        onResolve({ filter: /^values:/ }, ({ path }) => ({
+          path: path.replace("values:", ""),
+          namespace: "values",
+          sideEffects: false,
+        }));
         onResolve({ filter: /^\.\/core\.cjs$/ }, ({ path }) => ({ path, external: true }));
         onLoad({ filter: /.*/, namespace: "deferred" }, contentsOf(deferred));
+        onLoad({ filter: /.*/, namespace: "values" }, contentsOf(values));
         onLoad({ filter: /.*/, namespace: "linked" }, contentsOf(linked));
       },
     };
