@@ -69,6 +69,8 @@ export function loadingRaces(folder: string): Race[] {
   if (!existsSync(join(DIST, "api.js"))) throw new Error("dist/ is not there: npm run build");
   const nothing = join(folder, "empty.mjs");
   writeFileSync(nothing, "export {};\n");
+  // As in a package of modules: Node itself loads them, and Pi's loader need not.
+  writeFileSync(join(folder, "package.json"), '{ "type": "module" }\n');
   const empty = join(folder, "empty.js");
   writeFileSync(empty, "export default () => {};\n");
   const own = join(installedDirectory(), "extension.js");
