@@ -68,7 +68,7 @@ module.exports = {
       to: {
         path: "^src/",
         pathNot:
-          "^src/(dispatch|extract|category|history|log|subagents|task|host|storage)/|^src/(errors|options|json-lines|prompts)\\.ts",
+          "^src/(dispatch|extract|category|history|log|subagents|task|host|storage)/|^src/(errors|options|json-lines|prompts|schema)\\.ts",
       },
     },
     ...Object.entries(DISPATCH_ROOMS).map(([room, below]) => ({
