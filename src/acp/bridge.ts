@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { codeOf } from "../storage/disk.ts";
 
-/** How long a bridge may take to end after its input was closed or it got a signal, and then after SIGTERM. */
+/** How long a bridge may take to end after its input was closed or it got a signal, then after SIGTERM. */
 const GRACE_MS = 5_000;
 const TERMINATION_MS = 3_000;
 /** How often to check, after a bridge's exit, whether output still arrives from processes it left behind. */

@@ -12,7 +12,7 @@ import { DEFAULT_TASK_SETTINGS, type RunLimits, type TaskSettings } from "./sett
 export interface TaskDispatcherOptions {
   /** Override the person's settings, by the same names; those apply when left out. */
   readonly settings?: Partial<TaskSettings>;
-  /** Asked before anything is stored, besides the setting `taskQuota`, which alone counts when left out. */
+  /** Asked before anything is stored, in addition to the setting `taskQuota`, which alone counts when left out. */
   readonly quota?: Quota;
   /** Replaces the session's own model router, which is used when left out. */
   readonly route?: RouteDoor;

@@ -53,7 +53,7 @@ export interface DispatchParent {
   readonly model?: (() => string | undefined) | undefined;
   /** The host's models as its sessions share them (`ctx.modelRegistry`), for child sessions; left out, they find their own. */
   readonly models?: (() => unknown) | undefined;
-  /** The SDK of the host that runs the session, for child sessions; left out, it is looked for beside the program. */
+  /** The SDK of the host that runs the session, for child sessions; left out, it is searched for from the running program. */
   readonly sdk?: (() => Promise<unknown>) | undefined;
   /**
    * Resolves when the session's journal is up to date, since children read earlier turns from it; left out, they get what
@@ -65,7 +65,7 @@ export interface DispatchParent {
 }
 
 /** Categories of agents' content, by address: undefined when unknown, null for an agent that never registered. */
-export function contentsOf(parent: DispatchParent): (address: string) => Category | undefined {
-  const contents = new Map(parent.agents().map(({ agentName, category }) => [agentName, category]));
-  return (address) => (contents.has(address) ? contents.get(address) : null);
+export function categoriesOf(parent: DispatchParent): (address: string) => Category | undefined {
+  const categories = new Map(parent.agents().map(({ agentName, category }) => [agentName, category]));
+  return (address) => (categories.has(address) ? categories.get(address) : null);
 }

@@ -11,7 +11,7 @@ export interface DispatcherParts {
   /** The first is the default. */
   readonly runners: readonly Runner[];
   readonly settings: () => TaskSettings;
-  /** Asked besides the setting. */
+  /** Asked in addition to the setting. */
   readonly quota?: Quota | undefined;
   /** Relative attachments are below it. */
   readonly baseDirectory: string;

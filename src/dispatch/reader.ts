@@ -1,7 +1,7 @@
 // Reads tasks for a viewer. No path and no process leaves here, and every read is checked against the rule of categories.
 import { shownValue, TokenBudgetError } from "../errors.ts";
 import { streamOf } from "../storage/blobs.ts";
-import { contentsOf, type DispatchParent } from "./parent.ts";
+import { categoriesOf, type DispatchParent } from "./parent.ts";
 import { mayView } from "./record/rules.ts";
 import type { TaskRecord } from "./record/schema.ts";
 import type { RecordStore } from "./record/store.ts";
@@ -56,7 +56,7 @@ export class TaskReader {
   #ruleFor(viewer: Viewer): (record: TaskRecord) => boolean {
     if (viewer === "person") return () => true;
     const own = this.#parent.category();
-    const contents = contentsOf(this.#parent);
-    return (record) => mayView(own, record, contents(record.task.agent));
+    const categories = categoriesOf(this.#parent);
+    return (record) => mayView(own, record, categories(record.task.agent));
   }
 }

@@ -13,9 +13,9 @@ import type { Runner } from "./runner.ts";
 
 /** A task to be opened. */
 export interface DispatchRequest {
-  /** What is to be done; at most 50,000 characters. Empty only beside an attachment. */
+  /** What to do; at most 50,000 characters. Empty only with an attachment. */
   readonly goal: string;
-  /** What the child should know besides; at most 50,000 characters. Nothing when null or left out. */
+  /** What else the child should know; at most 50,000 characters. Nothing when null or left out. */
   readonly context?: string | null;
   /**
    * Category of the task's content: null for ordinary content, or the dispatching agent's own category. Left out only by
@@ -75,7 +75,7 @@ export function checkedRequest(request: DispatchRequest, parts: RequestParts) {
   return { goal, context, choice, runner, address, pinned, attachments, cwd: checkedCwd(request.cwd) };
 }
 
-/** The goal, trimmed; it may be empty only beside an attachment. */
+/** The goal, trimmed; it may be empty only with an attachment. */
 export function parseGoal(value: unknown, attachments: number): string {
   const goal = parseText("goal", value, "it must be a text that says what is to be done");
   if (goal !== "" || attachments > 0) return goal;

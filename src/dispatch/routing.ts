@@ -1,7 +1,7 @@
 // Which category and which model a task gets.
 import { shownValue, TokenBudgetError } from "../errors.ts";
 import { type Category, type CategoryChoice, canRead, taskCategoryChoice } from "../task/category.ts";
-import { contentsOf, type DispatchParent } from "./parent.ts";
+import { categoriesOf, type DispatchParent } from "./parent.ts";
 import type { DispatcherParts } from "./parts.ts";
 import type { TaskRow } from "./record/schema.ts";
 import type { Runner } from "./runner.ts";
@@ -26,14 +26,14 @@ export function choiceAgain(
   dispatching: DispatchParent,
   runner: Runner,
 ): CategoryChoice {
-  const contents = contentsOf(dispatching);
-  const owner = contents(parent);
+  const categories = categoriesOf(dispatching);
+  const owner = categories(parent);
   if (owner === undefined)
     throw new TokenBudgetError(
       "refused",
       `Task ${id} cannot run again: it is not known which category the content of ${parent} is of. Set it with /category there.`,
     );
-  const own = old ?? contents(agent) ?? null;
+  const own = old ?? categories(agent) ?? null;
   const choice = choiceFor(categoryOwn || own !== old ? own : undefined, owner, runner);
   if (canRead(choice.category, old)) return choice;
   throw new TokenBudgetError(

@@ -64,7 +64,7 @@ export interface RunRequest {
   readonly onEvent: (event: RunEvent) => void;
 }
 
-/** Carries out tasks. Both of ours load this package in the child, so that the child is an agent of the root task. */
+/** Carries out tasks. The runners `session` and `cli` load this package in the child, which makes it an agent of the root task. */
 export interface Runner {
   /** As `dispatch({ runner })` names it. */
   readonly name: string;

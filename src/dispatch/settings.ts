@@ -9,7 +9,7 @@ export interface TaskSettings {
   readonly taskHistoryChars: number;
   /** Characters of one earlier turn among them. Default 6,000. */
   readonly taskHistoryTurnChars: number;
-  /** Characters of the text beside an attachment. Default 30,000. */
+  /** Characters of an attachment's extracted text. Default 30,000. */
   readonly taskExtractChars: number;
   /** What tasks may use in a day; null (default) is no limit. */
   readonly taskQuota: DailyQuota | null;

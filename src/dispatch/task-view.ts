@@ -115,7 +115,7 @@ export type TaskEvent =
     }
   | {
       readonly type: "step";
-      /** What it did, as it is kept in `steps`: one line of at most 500 characters. */
+      /** What it did, as kept in `steps`: one line of at most 500 characters. */
       readonly text: string;
     }
   | {

@@ -1,5 +1,5 @@
-// The text of an HTML page: a line per block, tabs between table cells. One pass over the tags, so the time is linear in the
-// page's length whatever the page holds. Pure.
+// The text of an HTML page: a line per block, tabs between table cells. One pass over the tags: time is linear in the page's
+// length, even for a hostile page. Pure.
 import { oneLine } from "../storage/text.ts";
 
 const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " " };

@@ -5,7 +5,7 @@ import { oneLine } from "../../storage/text.ts";
 import type { TaskRow } from "../record/schema.ts";
 import type { Transcript } from "./transcript.ts";
 
-/** Nothing that differs between two tasks may be here, and no text of a document. */
+/** It must hold nothing that differs between tasks, and no text of a document. */
 export const TASK_SYSTEM_PROMPT = `You carry out one task on your own, with the files and tools you are given. Nobody can answer questions meanwhile.
 
 How to work

@@ -1,11 +1,11 @@
 // What a child may know of the root task: earlier turns, finished tasks, and which of the person's messages it can read.
-// Everything is checked with the child as the viewer; what it may not read is not mentioned at all.
+// Everything is checked with the child as the viewer; what it may not read is not mentioned.
 import { JournalReader } from "../../history/journal-reader.ts";
 import type { ItemSource } from "../../history/source.ts";
 import { ROOT_ADDRESS } from "../../task/addresses.ts";
 import { type Category, canRead } from "../../task/category.ts";
 import { taskLayout } from "../../task/layout.ts";
-import { contentsOf, type DispatchParent } from "../parent.ts";
+import { categoriesOf, type DispatchParent } from "../parent.ts";
 import { mayView } from "../record/rules.ts";
 import type { TaskRecord, TaskRow } from "../record/schema.ts";
 import type { TaskSettings } from "../settings.ts";
@@ -36,12 +36,12 @@ export async function briefSources(
 ): Promise<BriefSources> {
   let readable: TaskRow["references"] | undefined;
   try {
-    const contents = contentsOf(parent);
+    const categories = categoriesOf(parent);
     const mayRead = (content: Category | undefined) => content !== undefined && canRead(category, content);
-    if (mayRead(contents(references.agent))) readable = references;
-    const owner = contents(ROOT_ADDRESS) ?? null;
-    const root = mayRead(contents(ROOT_ADDRESS)) ? await historyOf(parent, ROOT_ADDRESS) : undefined;
-    const visible = records.filter((record) => mayView(category, record, contents(record.task.agent)));
+    if (mayRead(categories(references.agent))) readable = references;
+    const owner = categories(ROOT_ADDRESS) ?? null;
+    const root = mayRead(categories(ROOT_ADDRESS)) ? await historyOf(parent, ROOT_ADDRESS) : undefined;
+    const visible = records.filter((record) => mayView(category, record, categories(record.task.agent)));
     const source = { viewer: category, owner, root, records: visible };
     return { transcript: transcriptOf(source, { totalChars, turnChars }), references: readable };
   } catch {

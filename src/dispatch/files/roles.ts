@@ -39,7 +39,7 @@ export function isNamedIn(goal: string, name: string): boolean {
   return false;
 }
 
-/** A CSV or TSV beside a spreadsheet of the same name is its copy for checking. */
+/** A CSV or TSV next to a spreadsheet of the same name is its copy for checking. */
 function isCheckCopy(path: string, all: readonly string[]): boolean {
   if (!isTable(path)) return false;
   const base = foldedName(baseName(path));

@@ -81,7 +81,7 @@ export function checkedCwd(cwd: unknown): string | null {
 export class Workspace {
   /** Where the child works; absolute. */
   readonly cwd: string;
-  /** Where attachments/, output/ and work/ lie; absolute. */
+  /** Where attachments/, output/ and work/ are; absolute. */
   readonly base: string;
   /** Path from `cwd` to `base`: empty, or with a slash at its end. */
   readonly prefix: string;
@@ -127,7 +127,7 @@ export class Workspace {
     return new Workspace(options, inputs);
   }
 
-  /** Writes the text of an input beside its working copy; returns its path relative to the working directory. */
+  /** Writes the text of an input next to its working copy; returns its path relative to the working directory. */
   putText(input: PlacedInput, text: string): string {
     writeNewText(`${input.at}.txt`, text);
     return `${input.path}.txt`;

@@ -1,4 +1,4 @@
-// The bytes of a task's files, beside its record under random names. Bytes are there before a row names them, and are
+// The bytes of a task's files, next to its record under random names. Bytes are there before a row names them, and are
 // removed only after no row does.
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { contentTypeOf, kindOf, storedName } from "../files/names.ts";
 import type { NewFile } from "../files/roles.ts";
 import { type FileRow, newId, nowText } from "./schema.ts";
 
-/** Older bytes that no row names are leftovers of a killed process: no dispatch takes so long. By the disk's clock. */
+/** Older bytes that no row names are leftovers of a killed process: no dispatch takes this long. By the disk's clock. */
 const ORPHAN_AGE_MS = 60 * 60 * 1_000;
 
 export class FileStore {

@@ -1,5 +1,5 @@
 // The record of a task: one JSON file per task, checked whole on every read. This schema is its only definition; the types
-// are derived from it. Rows hold metadata only: the bytes of files lie beside the record.
+// are derived from it. Rows hold metadata only: the bytes of files are stored next to the record.
 //
 // {"task":{"id":"3f…","status":"completed",…},"files":[{"role":"input",…}],"usage":[{"model":"p/m",…}],"version":1}
 import { randomBytes } from "node:crypto";
@@ -148,7 +148,7 @@ function problemOf(record: Readonly<Record<string, unknown>>, id: string): strin
   return [...files, ...usage].every((row) => row.task === id) ? undefined : "a row belongs to another task";
 }
 
-/** Throws when the fields of `file` are no record of this task. */
+/** Throws when the fields of `file` are no record of this task. Fields that an older format lacks are filled in here. */
 export function parseRecord(fields: Readonly<Record<string, unknown>>, id: string, file: string): TaskRecord {
   const { version: _, ...record } = fields;
   const problem = problemOf(record, id);

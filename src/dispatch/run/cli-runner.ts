@@ -13,8 +13,6 @@ import { taskLayout } from "../../task/layout.ts";
 import type { Runner, RunRequest } from "../runner.ts";
 import { eventsOf } from "./pi-events.ts";
 
-export const CLI_RUNNER = "cli";
-
 /** From SIGTERM to SIGKILL. */
 const TERMINATE_LIMIT_MS = 5_000;
 /** How long to wait for output after the child's exit: processes that it started may hold it open. */
@@ -47,7 +45,7 @@ export interface CliRunnerOptions {
 }
 
 export function cliRunner(options: CliRunnerOptions = {}): Runner {
-  return { name: CLI_RUNNER, choosesModels: true, run: (request) => runCli(options, request) };
+  return { name: "cli", choosesModels: true, run: (request) => runCli(options, request) };
 }
 
 function promptExtension(systemPrompt: string): string {
@@ -80,7 +78,7 @@ async function runCli(options: CliRunnerOptions, request: RunRequest): Promise<v
   }
 }
 
-/** A child's standard output as events, and what an error says of the rest. */
+/** Turns a child's standard output into events, and keeps what an error has to quote. */
 class Output {
   readonly #onEvent: RunRequest["onEvent"];
   readonly #lines = new LineReader(LINE_MAX_BYTES);

@@ -56,7 +56,7 @@ export class TaskQueue {
     return this.#active.get(taskId)?.handle;
   }
 
-  /** Interrupts everything here, and whatever is added later. */
+  /** Interrupts all tasks here, and those added later. */
   stop(): void {
     this.#isStopped = true;
     for (const { stop } of this.#active.values()) stop.abort(CLOSED);

@@ -5,8 +5,6 @@ import type { TaskMembership } from "../../task/context.ts";
 import type { Runner, RunRequest } from "../runner.ts";
 import { eventsOf } from "./pi-events.ts";
 
-export const SESSION_RUNNER = "session";
-
 export interface SessionRunnerOptions {
   /** The extension that joins the child to the root task. */
   readonly childExtension: (membership: TaskMembership) => unknown;
@@ -25,7 +23,7 @@ interface PromptApi {
 }
 
 export function sessionRunner(options: SessionRunnerOptions): Runner {
-  return { name: SESSION_RUNNER, choosesModels: false, run: (request) => runSession(options, request) };
+  return { name: "session", choosesModels: false, run: (request) => runSession(options, request) };
 }
 
 async function runSession(options: SessionRunnerOptions, request: RunRequest): Promise<void> {

@@ -22,7 +22,7 @@ export type StopReason =
   | { readonly type: "cancelled" }
   /** The process that runs it ends. */
   | { readonly type: "closed" }
-  /** No event came for so long. */
+  /** No event arrived for this long. */
   | { readonly type: "silent"; readonly ms: number };
 
 export interface RunParts {
@@ -138,7 +138,7 @@ export class TaskRun {
     }
   }
 
-  /** Starts the silence limit anew. */
+  /** Restarts the silence timer. */
   #expectEvent(): void {
     const { stop, limits } = this.#parts;
     clearTimeout(this.#silenceTimer);
