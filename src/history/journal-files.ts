@@ -15,7 +15,7 @@ import { JournalState, leafOf } from "./journal-state.ts";
 /** Newest format of the log. */
 const JOURNAL_VERSION = 1;
 /** And of the sidecar: another one of what a record says of an entry, so that an older one is made anew. */
-const INDEX_VERSION = 2;
+const INDEX_VERSION = 3;
 const LOG_NAME = "journal.jsonl";
 const SIDECAR_NAME = "journal.index";
 
@@ -50,6 +50,8 @@ export class JournalFiles {
   readonly #markEvery: number | undefined;
   /** A record did not fit its line: nothing that came from the sidecar is to be used again. */
   #distrusted = false;
+  /** Something is missing where reading has ended. */
+  #isDamaged = false;
   readonly #cache = new Map<number, CachedEntry>();
   #cacheOf: JournalIndex | undefined;
   #cachedBytes = 0;
@@ -81,26 +83,40 @@ export class JournalFiles {
     const mark = index?.lastMark;
     if (index && mark) {
       const line = log.read(mark.commit);
-      const leaf = line.length === mark.commit.length ? leafOf(commitOf(line)?.record) : undefined;
+      const commit = line.length === mark.commit.length ? commitOf(line) : undefined;
+      const leaf = leafOf(commit?.record);
       const isThere = leaf === null ? mark.leaf === -1 : leaf !== undefined && this.#hasId(index, mark.leaf, leaf);
-      if (isThere && leaf !== undefined) {
+      if (commit && isThere && leaf !== undefined) {
         const state = this.#state(log, index);
-        state.resume(leaf, mark.leaf, mark.commit.offset + mark.commit.length + 1);
+        state.resume(leaf, mark.leaf, { offset: mark.commit.offset + mark.commit.length + 1, sum: commit.sum });
         return state;
       }
     }
     return this.#state(log);
   }
 
-  /** Reads the log on; false when the time is over before its end. */
+  /** Reads the log on; false when the time is over before its end, or everything is to be read anew without the sidecar. */
   readOn(log: OpenLog, state: JournalState, untilMs: number): boolean {
     if (log.size <= state.end) return true;
-    const segments = log.segments(state.end);
-    for (let segment = segments.next(); segment; segment = segments.next()) {
-      state.absorb(segment);
-      if (performance.now() > untilMs) return false;
+    const segments = log.segments(state.place);
+    let isTrue = true;
+    for (let segment = segments.next(); segment && isTrue; segment = segments.next()) {
+      isTrue = state.absorb(segment);
+      if (isTrue && performance.now() > untilMs) return false;
     }
-    return true;
+    this.#isDamaged = !isTrue || segments.isDamaged;
+    // What was known before may be of another log that lay here.
+    this.#distrusted ||= this.#isDamaged && !this.#withoutSidecar;
+    return !this.#distrusted;
+  }
+
+  /** Says so of a journal that is damaged, if there is no branch of it that could be shown. */
+  assertShown({ published }: JournalState): void {
+    if (!this.#isDamaged || published) return;
+    throw new TokenBudgetError(
+      "storage_failed",
+      `${this.shown} is damaged: a part of ${this.log.source.file} is missing. It is made good when its session is opened again.`,
+    );
   }
 
   /** The entry of a record, from the log. */

@@ -42,11 +42,15 @@ export class JournalReader {
   async #refresh(): Promise<ItemSource> {
     // A session of this process that has just answered is heard out first.
     await nextTurn();
-    if (this.#files.distrusted) {
-      this.#files = new JournalFiles(this.#place, { withoutSidecar: true });
-      this.#state = undefined;
+    for (;;) {
+      if (this.#files.distrusted) {
+        this.#files = new JournalFiles(this.#place, { withoutSidecar: true });
+        this.#state = undefined;
+      }
+      if (this.#readSlice()) break;
+      await nextTurn();
     }
-    while (!this.#readSlice()) await nextTurn();
+    if (this.#state) this.#files.assertShown(this.#state);
     this.#show();
     return this.source;
   }

@@ -1,10 +1,9 @@
 // What is known of a journal after reading its log up to some place: the records, and the branch that was published last.
 // It grows with the log and is the same for everyone who read as far; it opens no file itself.
-import { TokenBudgetError } from "../errors.ts";
 import type { LogEntry } from "../host/entries.ts";
 import { callsOf, noBatch, type ToolBatch } from "../log/placing.ts";
-import type { Span } from "../storage/append-log-lines.ts";
-import type { LogSegment } from "../storage/append-log-scan.ts";
+import type { CommitSpan, Span } from "../storage/append-log-lines.ts";
+import type { LogPlace, LogSegment } from "../storage/append-log-scan.ts";
 import { cutJson, factsOf, type JournalLine, parsedLine, textSpan } from "./journal-facts.ts";
 import { JournalIndex } from "./journal-index.ts";
 import { FLAG } from "./journal-record.ts";
@@ -49,7 +48,7 @@ export class JournalState {
   readonly index: JournalIndex;
   readonly #load: LoadEntry;
   readonly #markEvery: number;
-  #end: number;
+  #end: LogPlace;
   #published: Published | undefined;
   /** The newest record and the batch behind it; most entries are children of the one before. */
   #tip = -1;
@@ -60,13 +59,17 @@ export class JournalState {
     this.logId = logId;
     this.index = index ?? new JournalIndex(logId);
     this.#load = load;
-    this.#end = start;
+    this.#end = { offset: start, sum: 0 };
     this.#markEvery = markEvery ?? MARK_EVERY;
   }
 
-  /** Where reading goes on: the end of the last valid segment. */
-  get end(): number {
+  /** Where reading goes on: behind the last valid segment. */
+  get place(): LogPlace {
     return this.#end;
+  }
+
+  get end(): number {
+    return this.#end.offset;
   }
 
   get published(): Published | undefined {
@@ -79,7 +82,7 @@ export class JournalState {
   }
 
   /** Goes on behind the mark of a loaded index, whose commit was found in the log. */
-  resume(leafId: string | null, leaf: number, end: number): void {
+  resume(leafId: string | null, leaf: number, end: LogPlace): void {
     this.#published = { leaf, leafId, records: this.index.length };
     this.#end = end;
     // Where the leaf is the newest entry what follows is its child as a rule.
@@ -88,12 +91,18 @@ export class JournalState {
     this.#tipId = leafId;
   }
 
-  absorb(segment: LogSegment): void {
-    for (const line of segment.lines) {
-      const parsed = parsedLine(line.bytes);
-      if (parsed) this.add(parsed, line, textSpan(cutJson(parsed.entry), line.length, parsed.tool));
+  /** False for a segment that cannot be true, and then nothing is taken of it: it publishes a leaf that is nowhere. */
+  absorb({ lines, record, commit, end }: LogSegment): boolean {
+    const parsed = lines.map(({ bytes }) => parsedLine(bytes));
+    const leaf = leafOf(record);
+    const isThere = (id: string) => this.find(id) !== -1 || parsed.some((line) => line?.entry.id === id);
+    if (typeof leaf === "string" && !isThere(leaf)) return false;
+    for (const [number, line] of parsed.entries()) {
+      const span = lines[number];
+      if (line && span) this.add(line, span, textSpan(cutJson(line.entry), span.length, line.tool));
     }
-    this.commit(segment.record, segment.commit, segment.end);
+    this.commit(record, commit, end);
+    return true;
   }
 
   /** The next entry of the log, and where its only text lies in its line; one that is known already stays as it was. */
@@ -109,13 +118,14 @@ export class JournalState {
     this.#tipBatch = batch;
   }
 
-  commit(record: unknown, commit: Span, end: number): void {
-    this.#end = end;
+  commit(record: unknown, { offset, length, sum }: CommitSpan, end: number): void {
+    this.#end = { offset: end, sum };
     const leaf = leafOf(record);
     if (leaf === undefined) return;
     this.index.noteCommit();
     this.#publish(leaf);
-    if (this.index.unmarked >= this.#markEvery) this.index.mark({ commit, leaf: this.#published?.leaf ?? -1 });
+    if (this.index.unmarked >= this.#markEvery)
+      this.index.mark({ commit: { offset, length }, leaf: this.#published?.leaf ?? -1 });
   }
 
   /** The tool batch as a child of this record finds it. */
@@ -141,12 +151,6 @@ export class JournalState {
 
   #publish(leafId: string | null): void {
     const leaf = leafId === null ? -1 : this.find(leafId);
-    if (leafId !== null && leaf === -1) {
-      throw new TokenBudgetError(
-        "storage_failed",
-        `A journal is damaged: its branch ends with entry ${JSON.stringify(leafId)}, which it does not hold. It is left as it is.`,
-      );
-    }
     this.#published = { leaf, leafId, records: this.index.length };
   }
 }

@@ -118,6 +118,7 @@ export class JournalWriter {
     const untilMs = performance.now() + SYNC_NOW_MAX_MS;
     const progress: Progress = { ...begun(source, leafId, true), session: null };
     while (performance.now() < untilMs) {
+      this.#beginAnew();
       if (!(this.#files.log.reading((log) => this.#readOn(log)) ?? true)) continue;
       const turn = this.#lock.tryRun((held) => this.#files.log.appending((log) => this.#turn(log, held, progress)));
       if (turn === "committed") {
@@ -167,6 +168,7 @@ export class JournalWriter {
     if (!source || leafId === undefined) return;
     if (leafId === this.#committed) return this.#flushOnly(flush);
     this.#committed = undefined;
+    if (!this.#state) this.#lock.sweep();
     if (!this.#state || this.#files.distrusted) await this.#catchUp();
     const progress = begun(source, leafId, flush);
     try {
@@ -187,12 +189,19 @@ export class JournalWriter {
 
   /** Reads what is in the journal, in slices. */
   async #catchUp(): Promise<void> {
-    if (this.#files.distrusted) {
-      this.rest();
-      this.#files = new JournalFiles(this.#options, { withoutSidecar: true });
-      this.#state = undefined;
+    for (;;) {
+      this.#beginAnew();
+      const isDone = this.#files.log.reading((log) => this.#readOn(log)) ?? true;
+      if (isDone || this.#isOver()) return;
+      await nextTurn();
     }
-    while (!(this.#files.log.reading((log) => this.#readOn(log)) ?? true) && !this.#isOver()) await nextTurn();
+  }
+
+  #beginAnew(): void {
+    if (!this.#files.distrusted) return;
+    this.rest();
+    this.#files = new JournalFiles(this.#options, { withoutSidecar: true });
+    this.#state = undefined;
   }
 
   /** The session has ended, and the rest is to be left. */
@@ -292,20 +301,21 @@ export class JournalWriter {
     // Written by a process that may have died before it knew the disk had it.
     if (!isEmpty || state.published?.leafId !== leafId) this.#write(log, held, piece, { leaf: leafId }, progress.flush);
     else if (progress.flush) log.flush();
-    this.#carrySidecarOn(state);
+    // What an index holds is on the disk.
+    if (progress.flush) this.#carrySidecarOn(state);
     return "committed";
   }
 
   #write(log: OpenLog, held: HeldLogLock, { batch, lines }: Piece, record: CommitRecord, flush: boolean): void {
     const state = this.#state as JournalState;
     const spans = batch.spans.slice();
-    const commit = batch.commit(record);
+    const commit = batch.commit(record, state.place.sum);
     const offset = log.append(batch, held, { flush });
     for (const [number, line] of lines.entries()) {
       const span = spans[number] as Span;
       state.add(line, { offset: offset + span.offset, length: span.length }, line.text);
     }
-    state.commit(record, { offset: offset + commit.offset, length: commit.length }, offset + batch.length);
+    state.commit(record, { ...commit, offset: offset + commit.offset }, offset + batch.length);
   }
 
   #carrySidecarOn({ index, logId }: JournalState): void {

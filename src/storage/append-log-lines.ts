@@ -1,5 +1,5 @@
-// The lines of an append-only log: data lines, and the commit line that ends a segment of them with its length and
-// checksum. Pure. A commit line says nothing of its place, so a segment is valid wherever it landed in the file.
+// The lines of an append-only log: data lines, and the commit line that ends a segment of them with its length, its
+// checksum, and that of the commit before it: a segment is only valid right after the one it was written after. Pure.
 import { crc32 } from "./append-log-crc.ts";
 
 export const NEWLINE = 10;
@@ -8,6 +8,11 @@ export const NEWLINE = 10;
 export interface Span {
   readonly offset: number;
   readonly length: number;
+}
+
+/** Where a commit line lies, and its checksum. */
+export interface CommitSpan extends Span {
+  readonly sum: number;
 }
 
 const COMMIT_START = '{"commit":';
@@ -66,10 +71,12 @@ export class LogBatch {
     return span;
   }
 
-  commit(record: unknown): Span {
+  /** `after` is the checksum of the log's last commit, 0 without one. */
+  commit(record: object, after: number): CommitSpan {
     const data = this.bytes;
-    const summed = `${COMMIT_START}${JSON.stringify(record)},"bytes":${data.length}`;
-    return this.add(`${summed},"crc":${checksum(data, summed)}}`);
+    const summed = `${COMMIT_START}${JSON.stringify({ ...record, after })},"bytes":${data.length}`;
+    const sum = checksum(data, summed);
+    return { ...this.add(`${summed},"crc":${sum}}`), sum };
   }
 
   #reserve(more: number): void {
@@ -96,6 +103,9 @@ export interface CommitLine {
   readonly record: unknown;
   /** Length of the data it commits, right before it. */
   readonly bytes: number;
+  readonly sum: number;
+  /** The checksum of the commit it was written after; undefined where that was not noted yet. */
+  readonly after: number | undefined;
   isValidFor(data: Buffer): boolean;
 }
 
@@ -110,6 +120,8 @@ export function commitOf(line: Buffer): CommitLine | undefined {
   } catch {
     return undefined;
   }
-  const isValidFor = (data: Buffer) => checksum(data, `${head},"bytes":${bytes}`) === Number(crc);
-  return { record, bytes: Number(bytes), isValidFor };
+  const sum = Number(crc);
+  const { after } = (record ?? {}) as { after?: unknown };
+  const isValidFor = (data: Buffer) => checksum(data, `${head},"bytes":${bytes}`) === sum;
+  return { record, bytes: Number(bytes), sum, after: typeof after === "number" ? after : undefined, isValidFor };
 }

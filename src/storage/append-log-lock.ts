@@ -1,19 +1,20 @@
 // One writer of an append-only log at a time. The lock is a second name (a hard link) of the log itself: that costs a
 // tenth of a lock directory, needs no timer, and every write of its holder keeps it fresh. It must never be held across
 // an `await`: the work under it is one synchronous stretch.
-import { randomUUID } from "node:crypto";
+import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf, TokenBudgetError } from "../errors.ts";
-import { diskNowMs, type LockStats, LockWatch, steadyMs } from "./clocks.ts";
-import { codeOf, DIRECTORY_MODE, type DiskCalls, ensurePrivateDirectory, FILE_MODE, NODE_DISK } from "./disk.ts";
+import { LockWatch, steadyMs } from "./clocks.ts";
+import { codeOf, type DiskCalls, ensurePrivateDirectory, FILE_MODE, NODE_DISK } from "./disk.ts";
 import { LOCK_WAIT_MS, STALE_LOCK_MS } from "./lock.ts";
+import { insistGone, reclaimStale, statsOf, sweepGuards } from "./lock-guard.ts";
 
 /** A holder stops trusting its lock this share of the stale time before others may reclaim it. */
 const TRUST_SHARE = 0.8;
 const FIRST_DELAY_MS = 1;
 const LONGEST_DELAY_MS = 50;
 const DELAY_GROWTH = 1.5;
-/** A call that fails for a passing reason must not leave a lock behind that blocks everyone for the stale time. */
+/** The log is there after so many tries to make it. */
 const TRIES = 3;
 
 /** File systems without hard links answer with these; a file of its own is the lock there. */
@@ -57,18 +58,6 @@ export function heldUp({ shown }: { readonly shown: string }): TokenBudgetError 
 function stopwatch(): () => number {
   const [steady, wall] = [steadyMs(), Date.now()];
   return () => Math.max(steadyMs() - steady, Date.now() - wall);
-}
-
-function insist(call: () => void): void {
-  for (let tries = 1; ; tries++) {
-    try {
-      call();
-      return;
-    } catch (error) {
-      if (codeOf(error) === "ENOENT") return;
-      if (tries === TRIES) throw error;
-    }
-  }
 }
 
 export class LogLock {
@@ -121,7 +110,7 @@ export class LogLock {
 
   #release(): void {
     try {
-      insist(() => this.#disk.unlinkSync(this.path));
+      insistGone(() => this.#disk.unlinkSync(this.path));
     } catch {
       // The work is done and its outcome known; a lock that could not be removed is reclaimed when it is stale.
     }
@@ -152,9 +141,13 @@ export class LogLock {
     }
   }
 
+  /** Removes what killed processes left beside the log. */
+  sweep(): void {
+    sweepGuards(this.#disk, dirname(this.#file), this.#staleMs);
+  }
+
   #makeLog(): void {
-    const directory = this.#file.slice(0, -(this.#file.split(/[\\/]/).at(-1) ?? "").length);
-    ensurePrivateDirectory(this.#disk, directory.slice(0, -1));
+    ensurePrivateDirectory(this.#disk, dirname(this.#file));
     this.#create(this.#file);
   }
 
@@ -171,40 +164,15 @@ export class LogLock {
     return true;
   }
 
-  #statsOf(path: string): LockStats | undefined {
-    return this.#disk.lstatSync(path, { throwIfNoEntry: false });
-  }
-
-  /**
-   * Removes a dead holder's lock; one process at a time does that, and looks again under its guard, whose time is the
-   * disk's own. Whatever clocks say, a lock that stays the same for the stale time before `watch` is a dead one's.
-   */
+  /** As a name of the log's it has the log's time: every write makes it fresh. */
   #reclaimStale(watch: LockWatch | undefined): boolean {
-    const seen = this.#statsOf(this.path);
+    const [disk, path, staleMs] = [this.#disk, this.path, this.#staleMs];
+    const seen = statsOf(disk, path);
     if (seen === undefined) return true;
     const hasStayed = watch?.hasStayed(seen) ?? false;
-    if (!hasStayed && Date.now() - seen.ctimeMs <= this.#staleMs) return false;
-    const guard = `${this.path}.reclaim`;
-    try {
-      this.#disk.mkdirSync(guard, { mode: DIRECTORY_MODE });
-    } catch (error) {
-      if (codeOf(error) !== "EEXIST") throw error;
-      const left = this.#statsOf(guard);
-      // A guard is there for a moment; one of another time than now is a dead process's.
-      const nowMs = diskNowMs(this.#disk, `${this.path}.${randomUUID()}.reclaim`);
-      if (left && Math.abs(nowMs - left.ctimeMs) > this.#staleMs) insist(() => this.#disk.rmdirSync(guard));
-      return false;
-    }
-    try {
-      const stats = this.#statsOf(this.path);
-      if (stats === undefined) return true;
-      const ageMs = (this.#statsOf(guard)?.ctimeMs ?? 0) - stats.ctimeMs;
-      const isStale = ageMs > this.#staleMs || (hasStayed && watch?.isSeen(stats) === true);
-      if (isStale) insist(() => this.#disk.unlinkSync(this.path));
-      return isStale;
-    } finally {
-      insist(() => this.#disk.rmdirSync(guard));
-    }
+    if (!hasStayed && Date.now() - seen.ctimeMs <= staleMs) return false;
+    const remove = () => disk.unlinkSync(path);
+    return reclaimStale({ disk, path, staleMs, freshMs: ({ ctimeMs }) => ctimeMs, remove }, watch);
   }
 
   #unavailable(reason: string, cause?: unknown): TokenBudgetError {

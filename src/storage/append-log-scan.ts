@@ -1,8 +1,7 @@
 // Reads the segments of an append-only log one after the other, each checked before it is handed out. It never writes,
-// never holds more than one segment, and tells a torn tail (ignored) from damage before a valid commit (an error).
-import { TokenBudgetError } from "../errors.ts";
-import type { LogFile } from "./append-log-header.ts";
-import { commitOf, isCommitLine, NEWLINE, type Span } from "./append-log-lines.ts";
+// never holds more than one segment, and hands out nothing behind a place where something is missing: that is a torn tail,
+// or damage where valid commits follow.
+import { type CommitSpan, commitOf, isCommitLine, NEWLINE, type Span } from "./append-log-lines.ts";
 
 const READ_BYTES = 1_048_576;
 
@@ -15,48 +14,56 @@ export interface LogLine extends Span {
 export interface LogSegment {
   readonly lines: readonly LogLine[];
   readonly record: unknown;
-  readonly commit: Span;
+  readonly commit: CommitSpan;
   /** Offset of what follows. */
   readonly end: number;
 }
 
+/** Behind a commit. */
+export interface LogPlace {
+  readonly offset: number;
+  /** The checksum of that commit; 0 at the log's start. */
+  readonly sum: number;
+}
+
 export interface ScanRange {
-  /** A segment's start. */
-  readonly from: number;
+  readonly from: LogPlace;
   /** The end of the file. */
   readonly to: number;
   read(span: Span): Buffer;
 }
 
 export class SegmentScan {
-  readonly #source: LogFile;
   readonly #range: ScanRange;
-  /** The end of the last valid segment; what follows it is a torn tail once the scan has ended. */
+  /** The end of the last valid segment. */
   #end: number;
+  /** The checksum of its commit. */
+  #sum: number;
   /** The bytes read from `#base` on. */
   #buffer: Buffer = Buffer.alloc(0);
   #base: number;
   /** Where the next line starts. */
   #at: number;
   #lines: LogLine[] = [];
-  /** Where a commit line was not valid: a torn tail, unless a valid one follows. */
-  #invalidAt: number | undefined;
+  #isDamaged = false;
 
-  constructor(source: LogFile, range: ScanRange) {
-    this.#source = source;
+  constructor(range: ScanRange) {
+    const { offset, sum } = range.from;
     this.#range = range;
-    this.#end = range.from;
-    this.#base = range.from;
-    this.#at = range.from;
+    this.#end = offset;
+    this.#sum = sum;
+    this.#base = offset;
+    this.#at = offset;
   }
 
-  get end(): number {
-    return this.#end;
+  /** Whether the scan has ended before valid commits: what they were written after is not there, or not as it was. */
+  get isDamaged(): boolean {
+    return this.#isDamaged;
   }
 
   /** The next valid segment; undefined when none follows. */
   next(): LogSegment | undefined {
-    for (let searchedTo = this.#at; ; ) {
+    for (let searchedTo = this.#at; !this.#isDamaged; ) {
       const newline = this.#buffer.indexOf(NEWLINE, searchedTo - this.#base);
       if (newline === -1) {
         searchedTo = this.#base + this.#buffer.length;
@@ -77,8 +84,8 @@ export class SegmentScan {
       const segment = this.#segment(line);
       this.#lines = [];
       if (segment) return segment;
-      this.#invalidAt ??= line.offset;
     }
+    return undefined;
   }
 
   #segment(line: LogLine): LogSegment | undefined {
@@ -89,11 +96,14 @@ export class SegmentScan {
     if (!commit || start < firstLine) return undefined;
     const from = start - this.#base;
     if (!commit.isValidFor(this.#buffer.subarray(from, from + commit.bytes))) return undefined;
-    if (this.#invalidAt !== undefined) throw this.#damaged(this.#invalidAt);
+    const { record, sum, after } = commit;
+    this.#isDamaged = after === undefined ? start !== this.#end : after !== this.#sum;
+    if (this.#isDamaged) return undefined;
     this.#end = this.#at;
+    this.#sum = sum;
     const { offset, length } = line;
     const lines = this.#lines.filter((data) => data.offset >= start);
-    return { lines, record: commit.record, commit: { offset, length }, end: this.#end };
+    return { lines, record, commit: { offset, length, sum }, end: this.#end };
   }
 
   /** Reads on; what was handed out already is dropped. */
@@ -113,14 +123,5 @@ export class SegmentScan {
       return { offset, length, bytes: this.#buffer.subarray(at, at + length) };
     });
     return true;
-  }
-
-  #damaged(offset: number): TokenBudgetError {
-    const { shown, file } = this.#source;
-    return new TokenBudgetError(
-      "storage_failed",
-      `${shown} is damaged: ${file} holds a commit at byte ${offset} whose checksum is wrong, and valid ones after it. ` +
-        "It is left as it is: repair or remove it.",
-    );
   }
 }

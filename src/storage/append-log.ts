@@ -1,13 +1,13 @@
 // An append-only log of JSON Lines: data lines, and after them one commit line with their checksum. What no valid commit
-// follows was never written: readers pass over it, and the next writer cuts it off, under the log's lock. A log of a
-// newer format, or one that was damaged before a valid commit, must never be touched.
+// follows was never written, and neither was what follows something missing: readers pass over it, and the next writer
+// cuts it off, under the log's lock. A log of a newer format must never be touched.
 import { randomUUID } from "node:crypto";
 import { type BigIntStats, constants } from "node:fs";
 import { TokenBudgetError } from "../errors.ts";
 import { HEADER_BYTES_MAX, headerLine, headerOf, type LogFile, type LogHeader } from "./append-log-header.ts";
 import type { LogBatch, Span } from "./append-log-lines.ts";
 import { type HeldLogLock, heldUp } from "./append-log-lock.ts";
-import { SegmentScan } from "./append-log-scan.ts";
+import { type LogPlace, SegmentScan } from "./append-log-scan.ts";
 import { codeOf, type DiskCalls, FILE_MODE, NODE_DISK, storageFailure } from "./disk.ts";
 
 const PLAIN = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
@@ -70,9 +70,9 @@ export class OpenLog {
     return into.subarray(0, done);
   }
 
-  /** The valid segments from the offset on, which is a segment's start. */
-  segments(from: number): SegmentScan {
-    return new SegmentScan(this.#source, { from, to: this.size, read: (span) => this.read(span) });
+  /** The valid segments behind a commit, or behind the header. */
+  segments(from: LogPlace): SegmentScan {
+    return new SegmentScan({ from, to: this.size, read: (span) => this.read(span) });
   }
 
   /** Cuts off what no valid commit follows. */

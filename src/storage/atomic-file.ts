@@ -3,7 +3,8 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { codeOf, type DiskCalls, ensurePrivateDirectory, FILE_MODE, NODE_DISK, storageFailure } from "./disk.ts";
-import { isLockName, lockDirectoryNowMs, reclaimStaleLock } from "./lock-calls.ts";
+import { isLockName, reclaimStaleLock } from "./lock-calls.ts";
+import { lockDirectoryNowMs } from "./lock-guard.ts";
 
 type WriteAtomic = typeof import("write-file-atomic");
 

@@ -2,10 +2,10 @@
 // found stale without looking again, so two waiters can both "reclaim" it and the second takes the fresh lock of the
 // first; and it removes a lock on release or exit even when that lock was taken over meanwhile. Here a directory is
 // only ever removed by its owner, or while it is provably stale.
-import { randomUUID } from "node:crypto";
 import type { Stats } from "node:fs";
-import { diskNowMs, type LockWatch } from "./clocks.ts";
+import type { LockWatch } from "./clocks.ts";
 import { codeOf, DIRECTORY_MODE, type DiskCalls } from "./disk.ts";
+import { insist, insistGone, isGuardName, reclaimStale, statsOf } from "./lock-guard.ts";
 
 /** A lock's directory as this process made it. */
 interface Mark {
@@ -17,74 +17,23 @@ interface Mark {
 
 type Callback<T = void> = (error: unknown, value?: T) => void;
 
-/** A call that fails for a passing reason must not leave a lock behind that blocks everyone for the stale time. */
-const TRIES = 3;
-
-const RECLAIM_SUFFIX = ".reclaim";
-
 /** Beside a lock while someone has waited long for it. */
 const WAITING_SUFFIX = ".waiting";
 
 /** Whether the name in a lock directory is that of a lock itself. */
 export function isLockName(name: string): boolean {
-  return !name.endsWith(RECLAIM_SUFFIX) && !name.endsWith(WAITING_SUFFIX);
-}
-
-function insist<T>(call: () => T): T {
-  for (let tries = 1; ; tries++) {
-    try {
-      return call();
-    } catch (error) {
-      if (tries === TRIES || codeOf(error) === "ENOENT") throw error;
-    }
-  }
+  return !isGuardName(name) && !name.endsWith(WAITING_SUFFIX);
 }
 
 /** Removes it if it is there, and if `condition` holds right before. */
 function removeDirectory(disk: DiskCalls, path: string, condition: () => boolean = () => true): void {
-  try {
-    insist(() => condition() && disk.rmdirSync(path));
-  } catch (error) {
-    if (codeOf(error) !== "ENOENT") throw error;
-  }
+  insistGone(() => condition() && disk.rmdirSync(path));
 }
 
-/** The disk's time where locks lie; a probe that a killed process leaves there is swept as any guard is. */
-export function lockDirectoryNowMs(disk: DiskCalls, lock: string): number {
-  return diskNowMs(disk, `${lock}.${randomUUID()}${RECLAIM_SUFFIX}`);
-}
-
-function statsOf(disk: DiskCalls, path: string): Stats | undefined {
-  return disk.lstatSync(path, { throwIfNoEntry: false });
-}
-
-/**
- * Removes a lock that nobody keeps fresh: one that is old by the clock of this process and by that of the disk, or that
- * `watch` has seen unchanged for the stale time, whatever clocks say. One process at a time may do that to a lock, under
- * a guard directory, and it looks again under the guard. False when the lock is in use, or another process is just
- * reclaiming it.
- */
+/** As `reclaimStale`, of a lock that is a directory and is kept fresh by its time. */
 export function reclaimStaleLock(disk: DiskCalls, path: string, staleMs: number, watch?: LockWatch): boolean {
-  const guard = path + RECLAIM_SUFFIX;
-  try {
-    disk.mkdirSync(guard, { mode: DIRECTORY_MODE });
-  } catch (error) {
-    if (codeOf(error) !== "EEXIST") throw error;
-    const left = statsOf(disk, guard);
-    // A guard is there for a moment; one of another time than now is a dead process's.
-    if (left && Math.abs(lockDirectoryNowMs(disk, path) - left.mtimeMs) > staleMs) removeDirectory(disk, guard);
-    return false;
-  }
-  try {
-    const stats = statsOf(disk, path);
-    if (stats === undefined) return true;
-    const nowMs = Math.min(Date.now(), disk.lstatSync(guard).mtimeMs);
-    const isStale = nowMs - stats.mtimeMs > staleMs || (watch?.isSeen(stats) && watch.hasStayed(stats)) === true;
-    if (isStale) removeDirectory(disk, path);
-    return isStale;
-  } finally {
-    removeDirectory(disk, guard);
-  }
+  const remove = () => disk.rmdirSync(path);
+  return reclaimStale({ disk, path, staleMs, freshMs: ({ mtimeMs }) => mtimeMs, remove }, watch);
 }
 
 /** What proper-lockfile gets as its `fs`. Every call is done at once, which leaves no time between its steps. */

@@ -8,6 +8,7 @@ import {
   rmSync,
   statSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -93,17 +94,6 @@ describe("a journal that is not to be touched", () => {
     writeFileSync(logFile(directory), bytes);
     log.user("more");
     await expectUntouched(directory, log, "newer_format");
-  });
-
-  test("was damaged before a valid commit, and has no sidecar that says more", async () => {
-    const { log, directory } = await journalOf(2);
-    log.user("more");
-    await writerOf(directory).sync(log);
-    const bytes = readFileSync(logFile(directory));
-    bytes[bytes.indexOf("question 1")] = 0x51;
-    writeFileSync(logFile(directory), bytes);
-    log.user("and more");
-    await expectUntouched(directory, log, "storage_failed");
   });
 
   test("is no journal at all", async () => {
@@ -223,4 +213,18 @@ test("an entry that cannot be written as JSON is an error that says so, and harm
   const source: EntrySource = { leafId: () => bad.id, entry: (id) => (id === bad.id ? bad : log.entry(id)) };
   await expect(writerOf(directory).sync(source)).rejects.toMatchObject({ code: "storage_failed" });
   expect(idsOf(await readerOf(directory).refresh())).toEqual(shown);
+});
+
+test("guards and probes that a killed process left beside a journal are swept by the next session, young ones stay", async () => {
+  const { log, directory } = await journalOf(1);
+  const left = [".lock.reclaim", ".lock.c0ffee.reclaim", ".lock.reclaim.c0ffee.reclaim"].map(
+    (end) => logFile(directory) + end,
+  );
+  for (const folder of left) mkdirSync(folder);
+  await writerOf(directory).sync(log);
+  expect(left.every((folder) => existsSync(folder))).toBe(true);
+  const hourAgo = Date.now() / 1_000 - 3_600;
+  for (const folder of left) utimesSync(folder, hourAgo, hourAgo);
+  await writerOf(directory).sync(log);
+  expect(readdirSync(directory).filter((name) => name.endsWith(".reclaim"))).toEqual([]);
 });

@@ -1,5 +1,5 @@
 // The append-only log: whatever was cut off, torn or damaged, what was committed is read, and nothing else.
-import { mkdirSync, readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import zlib from "node:zlib";
 import fc from "fast-check";
@@ -8,7 +8,7 @@ import { AppendLog, type OpenLog } from "../../src/storage/append-log.ts";
 import { tableCrc32 } from "../../src/storage/append-log-crc.ts";
 import { LogBatch } from "../../src/storage/append-log-lines.ts";
 import { type HeldLogLock, heldUp } from "../../src/storage/append-log-lock.ts";
-import type { LogSegment } from "../../src/storage/append-log-scan.ts";
+import type { LogPlace, LogSegment } from "../../src/storage/append-log-scan.ts";
 import { type DiskCalls, NODE_DISK } from "../../src/storage/disk.ts";
 import { temporaryDirectory } from "./disks.ts";
 
@@ -21,29 +21,30 @@ function newLog(disk?: DiskCalls) {
   return { file, log: new AppendLog({ ...FORMAT, file }, disk) };
 }
 
-function batchOf(lines: readonly unknown[], record: unknown): LogBatch {
+function batchOf(open: OpenLog, lines: readonly unknown[], said: unknown): LogBatch {
   const batch = new LogBatch();
   for (const line of lines) batch.add(JSON.stringify({ line }));
-  batch.commit(record);
+  batch.commit({ said }, lastPlace(open).sum);
   return batch;
 }
 
-function append(log: AppendLog, lines: readonly unknown[], record: unknown): number {
+function append(log: AppendLog, lines: readonly unknown[], said: unknown): number {
   return log.appending((open) => {
-    open.truncate(validEnd(open), HELD);
-    return open.append(batchOf(lines, record), HELD, { flush: true });
+    open.truncate(lastPlace(open).offset, HELD);
+    return open.append(batchOf(open, lines, said), HELD, { flush: true });
   });
 }
 
 function segmentsOf(open: OpenLog): LogSegment[] {
-  const scan = open.segments(open.start);
+  const scan = open.segments({ offset: open.start, sum: 0 });
   const segments: LogSegment[] = [];
   for (let segment = scan.next(); segment; segment = scan.next()) segments.push(segment);
   return segments;
 }
 
-function validEnd(open: OpenLog): number {
-  return segmentsOf(open).at(-1)?.end ?? open.start;
+function lastPlace(open: OpenLog): LogPlace {
+  const last = segmentsOf(open).at(-1);
+  return last ? { offset: last.end, sum: last.commit.sum } : { offset: open.start, sum: 0 };
 }
 
 /** Everything committed: the lines of each commit and its record. */
@@ -51,7 +52,7 @@ function contentOf(log: AppendLog): unknown[] {
   const read = log.reading((open) =>
     segmentsOf(open).map(({ lines, record }) => [
       ...lines.map(({ bytes }) => JSON.parse(bytes.toString()).line),
-      record,
+      (record as { said: unknown }).said,
     ]),
   );
   return read ?? [];
@@ -105,9 +106,10 @@ describe("what was committed", () => {
       },
     });
     const { log } = newLog(disk);
-    log.appending((open) => open.append(batchOf(["a"], 1), HELD, { flush: true }));
+    log.appending((open) => open.append(batchOf(open, ["a"], 1), HELD, { flush: true }));
+    const batch = log.appending((open) => batchOf(open, ["b", "c"], 2));
     calls.length = 0;
-    log.appending((open) => open.append(batchOf(["b", "c"], 2), HELD, { flush: true }));
+    log.appending((open) => open.append(batch, HELD, { flush: true }));
     expect(calls).toEqual(["lstatSync", "readSync", "writeSync", "fdatasyncSync"]);
   });
 });
@@ -187,6 +189,56 @@ describe("a tail that nothing valid follows is passed over, and cut off by the n
   });
 });
 
+describe("what follows a place where something is missing", () => {
+  const damaged = (harm: (bytes: Buffer) => Buffer) => {
+    const { file, log } = newLog();
+    for (const number of [1, 2, 3]) append(log, [`line ${number}`], number);
+    writeFileSync(file, harm(readFileSync(file)));
+    return log;
+  };
+
+  test("is not read, and is cut off by the next writer", () => {
+    const second = (bytes: Buffer) => [bytes.indexOf('{"line":"line 2"'), bytes.indexOf('{"line":"line 3"')] as const;
+    const harms: ((bytes: Buffer) => Buffer)[] = [
+      (bytes) => bytes.fill(0x4c, bytes.indexOf("line 2"), bytes.indexOf("line 2") + 1),
+      (bytes) => bytes.fill(0, ...second(bytes)),
+      (bytes) => Buffer.concat([bytes.subarray(0, second(bytes)[0]), bytes.subarray(second(bytes)[1])]),
+    ];
+    for (const harm of harms) {
+      const log = damaged(harm);
+      expect(contentOf(log)).toEqual([["line 1", 1]]);
+      const isDamaged = log.reading((open) => {
+        const scan = open.segments({ offset: open.start, sum: 0 });
+        while (scan.next());
+        return scan.isDamaged;
+      });
+      expect(isDamaged).toBe(true);
+      append(log, ["next"], 4);
+      expect(contentOf(log)).toEqual([
+        ["line 1", 1],
+        ["next", 4],
+      ]);
+    }
+  });
+
+  test("in a log whose commits do not say what they were written after is the same", () => {
+    const { file, log } = newLog();
+    append(log, ["line 1"], 1);
+    const older = (line: string, said: number) => {
+      const data = `${JSON.stringify({ line })}\n`;
+      const summed = `{"commit":${JSON.stringify({ said })},"bytes":${data.length}`;
+      return `${data}${summed},"crc":${zlib.crc32(summed, zlib.crc32(data))}}\n`;
+    };
+    appendFileSync(file, older("line 2", 2) + older("line 3", 3));
+    expect(contentOf(log)).toHaveLength(3);
+    append(log, ["line 4"], 4);
+    expect(contentOf(log)).toHaveLength(4);
+    const bytes = readFileSync(file);
+    writeFileSync(file, bytes.fill(0, bytes.indexOf('{"line":"line 2"'), bytes.indexOf('{"line":"line 3"')));
+    expect(contentOf(log)).toEqual([["line 1", 1]]);
+  });
+});
+
 describe("a file that is not to be touched", () => {
   const untouched = (file: string, log: AppendLog, code: string, says: RegExp) => {
     const before = readFileSync(file);
@@ -222,20 +274,6 @@ describe("a file that is not to be touched", () => {
       writeFileSync(file, content);
       untouched(file, log, "storage_failed", /damaged.*does not begin as such a file.*left as it is/);
     }
-  });
-
-  test("was damaged before a valid commit", () => {
-    const { file, log } = newLog();
-    for (const number of [1, 2, 3]) append(log, [`line ${number}`], number);
-    const bytes = readFileSync(file);
-    bytes[bytes.indexOf("line 2")] = 0x4c;
-    writeFileSync(file, bytes);
-    untouched(
-      file,
-      log,
-      "storage_failed",
-      /damaged.*commit at byte \d+ whose checksum is wrong, and valid ones after it/,
-    );
   });
 
   test("is a link or a directory", () => {
@@ -289,7 +327,7 @@ describe("a writer that lost its lock", () => {
     append(log, ["a"], 1);
     const before = readFileSync(file);
     const losing = [
-      () => log.appending((open) => open.append(batchOf(["b"], 2), LOST, { flush: true })),
+      () => log.appending((open) => open.append(batchOf(open, ["b"], 2), LOST, { flush: true })),
       () => log.appending((open) => open.truncate(0, LOST)),
     ];
     for (const lose of losing) expect(lose).toThrow(expect.objectContaining({ code: "lock_lost" }));
@@ -314,13 +352,12 @@ describe("a writer that lost its lock", () => {
       owned = false;
       return append(new AppendLog({ ...FORMAT, file }), ["b"], 2);
     };
-    const losing = () => log.appending((open) => open.append(batchOf(["c"], 3), held, { flush: true }));
+    const losing = () => log.appending((open) => open.append(batchOf(open, ["c"], 3), held, { flush: true }));
     expect(losing).toThrow(expect.objectContaining({ code: "lock_lost" }));
-    // Both are whole: a segment is valid wherever it landed.
+    // What was written after something else is none of the log.
     expect(contentOf(log)).toEqual([
       ["a", 1],
       ["b", 2],
-      ["c", 3],
     ]);
   });
 });
