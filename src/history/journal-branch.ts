@@ -163,6 +163,11 @@ export class JournalBranch implements RowList {
     return brief;
   }
 
+  /** Number of a row's record. */
+  record(row: number): number {
+    return this.#rows[row] as number;
+  }
+
   rowRange({ number, firstRow }: WindowRecord): { from: number; to: number } {
     return { from: firstRow, to: this.#windows[number]?.firstRow ?? this.#length };
   }

@@ -98,6 +98,10 @@ export class JournalFiles {
   /** Reads the log on; false when the time is over before its end, or everything is to be read anew without the sidecar. */
   readOn(log: OpenLog, state: JournalState, untilMs: number): boolean {
     if (log.size <= state.end) return true;
+    if (!log.isBehindCommit(state.place)) {
+      this.#distrusted = true;
+      return false;
+    }
     const segments = log.segments(state.place);
     let isTrue = true;
     for (let segment = segments.next(); segment && isTrue; segment = segments.next()) {

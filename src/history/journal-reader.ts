@@ -2,7 +2,7 @@
 // between two refreshes its branch stays as it is, whatever is appended meanwhile.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { LogEntry } from "../host/entries.ts";
-import { JournalBranch, JournalRow } from "./journal-branch.ts";
+import { JournalBranch } from "./journal-branch.ts";
 import { JournalFiles, type JournalPlace } from "./journal-files.ts";
 import { JournalIndex } from "./journal-index.ts";
 import { JournalSieve } from "./journal-sieve.ts";
@@ -124,7 +124,7 @@ export class JournalReader {
       },
       sieve: (needle) => {
         const sieve = new JournalSieve(this.#files, this.#index, needle);
-        return (row) => (row instanceof JournalRow ? sieve.holds(row.at) : undefined);
+        return (row) => sieve.holds(branch().record(row));
       },
     };
   }

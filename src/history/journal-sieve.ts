@@ -6,7 +6,7 @@ import { isInsideEscape, type NeedlePatterns, patternsOf } from "./journal-patte
 import { FLAG } from "./journal-record.ts";
 import type { Needle } from "./search.ts";
 
-const BLOCK_BYTES = 4_194_304;
+const BLOCK_BYTES = 1_048_576;
 
 /** What the bytes say of one entry. */
 const NONE = 0;

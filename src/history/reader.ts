@@ -129,31 +129,48 @@ function rangeOf(source: ItemSource, { filter, recentFirst }: ItemQuery): Range 
   return recentFirst ? { from: range.from, to: first + 1 } : { from: first, to: range.to };
 }
 
+interface Check {
+  passes(row: Row): boolean;
+  /** What can be said without the row; undefined: it has to be looked at. */
+  passesAt?(at: number): boolean | undefined;
+}
+
 /** The rows that pass, in order, up to a limit; counts all that pass unless their number is known. */
-function pageOf(
-  source: ItemSource,
-  query: ItemQuery,
-  passes: (row: Row) => boolean,
-  knownTotal: number | undefined,
-): Page<Row> {
+function pageOf(source: ItemSource, query: ItemQuery, check: Check, knownTotal: number | undefined): Page<Row> {
   const { from, to } = rangeOf(source, query);
   const rows: Row[] = [];
   let total = 0;
   for (let step = 0; step < to - from; step++) {
     if (knownTotal !== undefined && rows.length >= Math.min(query.limit, knownTotal)) break;
-    const row = source.rows.at(query.recentFirst ? to - 1 - step : from + step);
-    if (!row || !passes(row)) continue;
+    const at = query.recentFirst ? to - 1 - step : from + step;
+    const passesAt = check.passesAt?.(at);
+    if (passesAt === false) continue;
+    const isWanted = rows.length < query.limit;
+    // Beyond the page most rows are only counted.
+    const row = isWanted || passesAt === undefined ? source.rows.at(at) : undefined;
+    if (passesAt === undefined && !(row && check.passes(row))) continue;
     total++;
-    if (rows.length < query.limit) rows.push(row);
+    if (isWanted && row) rows.push(row);
   }
   return { total: knownTotal ?? total, rows };
 }
 
-function foundBy(source: ItemSource, needle: Needle, query: ItemQuery): (row: Row) => boolean {
+function foundBy(source: ItemSource, needle: Needle, query: ItemQuery): Check {
+  const { role } = query.filter;
   const isListed = listedBy(query);
   const isHidden = hiddenRegions(query);
+  const passes = (row: Row) => isListed(row) && holdsMatch(source.text(row.entry), needle, isHidden);
   const sieve = source.sieve?.(needle);
-  return (row) => isListed(row) && (sieve?.(row) ?? holdsMatch(source.text(row.entry), needle, isHidden));
+  if (!sieve) return { passes };
+  const filtered = hasToolFilter(query.filter);
+  const internalToo = isInternalRole(role);
+  const isListedAt = (at: number) => {
+    const brief = filtered ? undefined : source.rows.brief?.(at);
+    if (brief) return (role === undefined || brief.role === role) && (internalToo || !brief.internal);
+    const row = source.rows.at(at);
+    return row !== undefined && isListed(row);
+  };
+  return { passes, passesAt: (at) => isListedAt(at) && sieve(at) };
 }
 
 function listed(source: ItemSource, query: ItemQuery, page: Page<Row>): Page<ListedItem> {
@@ -184,7 +201,7 @@ export class HistoryReader {
     // Without a window or a tool the count is kept up to date, so the walk ends with the page.
     const known = filter.windowId === undefined && filter.from === undefined && !hasToolFilter(filter);
     const total = known ? this.#counts.total(source, filter.role) : undefined;
-    return listed(source, query, pageOf(source, query, listedBy(query), total));
+    return listed(source, query, pageOf(source, query, { passes: listedBy(query) }, total));
   }
 
   /** The items that hold the needle. Beyond the page an item costs one `indexOf` up to its first match. */

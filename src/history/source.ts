@@ -14,10 +14,10 @@ export interface RowList extends Iterable<Row> {
 }
 
 /**
- * What can be said of rows in a search without rendering their text: surely a match that is never hidden, surely none, or
- * undefined: the text has to be looked at.
+ * What can be said of rows in a search by their place, without rendering their text: surely a match that is never hidden,
+ * surely none, or undefined: the text has to be looked at.
  */
-export type Sieve = (row: Row) => boolean | undefined;
+export type Sieve = (row: number) => boolean | undefined;
 
 export interface ItemSource {
   /** The address of the agent whose history this is. */

@@ -87,6 +87,11 @@ export class LogBatch {
   }
 }
 
+/** How a commit line ends that has this checksum. */
+export function commitEnd(sum: number): Buffer {
+  return Buffer.from(`,"crc":${sum}}\n`, "utf8");
+}
+
 function checksum(data: Buffer, summed: string): number {
   return crc32(Buffer.from(summed, "utf8"), crc32(data));
 }

@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto";
 import { type BigIntStats, constants } from "node:fs";
 import { TokenBudgetError } from "../errors.ts";
 import { HEADER_BYTES_MAX, headerLine, headerOf, type LogFile, type LogHeader } from "./append-log-header.ts";
-import type { LogBatch, Span } from "./append-log-lines.ts";
+import { commitEnd, type LogBatch, type Span } from "./append-log-lines.ts";
 import { type HeldLogLock, heldUp } from "./append-log-lock.ts";
 import { type LogPlace, SegmentScan } from "./append-log-scan.ts";
 import { codeOf, type DiskCalls, FILE_MODE, NODE_DISK, storageFailure } from "./disk.ts";
@@ -73,6 +73,13 @@ export class OpenLog {
   /** The valid segments behind a commit, or behind the header. */
   segments(from: LogPlace): SegmentScan {
     return new SegmentScan({ from, to: this.size, read: (span) => this.read(span) });
+  }
+
+  /** Whether that commit is still there: a log that was cut and written on is another one behind the cut. */
+  isBehindCommit({ offset, sum }: LogPlace): boolean {
+    if (offset === this.start) return true;
+    const end = commitEnd(sum);
+    return this.read({ offset: offset - end.length, length: end.length }).equals(end);
   }
 
   /** Cuts off what no valid commit follows. */
