@@ -11,6 +11,7 @@ import type { OpeningFigures, OpeningTask } from "./children/opening.ts";
 import type { Group, Made } from "./group.ts";
 import { loadingRaces } from "./loading.ts";
 import type { Race } from "./measure.ts";
+import { notingRaces } from "./noting.ts";
 
 const OPENING = fileURLToPath(new URL("./children/opening.ts", import.meta.url));
 const TURNS = 6;
@@ -155,5 +156,6 @@ export function processGroups(sizes: readonly number[]): Group[] {
     ...sizes.map((entries) => ({ topic: "opening", make: inFolder((folder) => openingRaces(folder, entries)) })),
     { topic: "loading", make: inFolder(loadingRaces) },
     { topic: "registry", make: inFolder(registryRaces) },
+    { topic: "notes", make: inFolder(notingRaces) },
   ];
 }
