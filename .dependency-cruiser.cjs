@@ -1,6 +1,54 @@
 // The arrows of docs/architecture.md, checked by `npm run check`.
+
+/** The rooms and files of src/, the lowest first: each imports only what is before it. */
+const ROOMS = [
+  // Words and shapes
+  "errors",
+  "shapes",
+  "schema",
+  "packed",
+  "figures",
+  "similar",
+  "json-lines",
+  "options",
+  "prompts",
+  // What lies outside: the disk, packages, the host
+  "storage",
+  "packages",
+  "host",
+  // What the log and the root task say
+  "log",
+  "task",
+  "history",
+  "notes",
+  "category",
+  "todo",
+  "window",
+  // What the model and children are given
+  "extract",
+  "tools",
+  "settings-schema",
+  "settings-values",
+  "settings-layers",
+  "settings",
+  "subagents",
+  "dispatch",
+  // Other programs
+  "acp",
+  "plan",
+  "launcher",
+  "reader",
+  // A session, and what people see of it
+  "session",
+  "ui",
+  "doctor",
+];
+
+/** The composition root knows everything, and nothing knows it. */
+const TOP = "wire|extension|index";
+
 const PURE =
-  "^src/(log/|todo/|window/(machine|log-state|facts|phase|pairing|budget|projection|bootstrap)|acp/(plans|wire)\\.|extract/(forms|html|render)\\.|json-lines\\.|dispatch/(record/(schema|rules|view)|brief/(prompt|transcript)|files/(names|roles)|run/(pi-events|run-log|slots)|quota|routing)\\.|history/search|notes/paths|task/(category|addresses|context|location|roster)\\.ts|category/(labels|router|log|standing|hint)\\.ts)";
+  "^src/(log/|todo/|window/(machine|log-state|facts|phase|pairing|budget|projection|bootstrap|openings|consolidation|controls|responses|refusals|notices|unwritten|labels|room|usage)|acp/(plans|wire)\\.|extract/(forms|html|render)\\.|json-lines\\.|dispatch/(record/(schema|rules|view)|brief/(prompt|transcript)|files/(names|roles)|run/(pi-events|run-log|slots)|quota|routing)\\.|history/search|notes/paths|task/(category|addresses|context|location|roster)\\.ts|category/(labels|router|log|classification)\\.ts)";
 
 /** The rooms of src/dispatch, and what each may import of it besides itself. */
 const DISPATCH_ROOMS = {
@@ -23,23 +71,19 @@ module.exports = {
         path: "^(node:)?(fs|fs/promises|timers|child_process|worker_threads)$|node_modules/(@mariozechner|@earendil-works|proper-lockfile|write-file-atomic)",
       },
     },
-    {
-      name: "storage-at-the-bottom",
+    ...ROOMS.map((room, at) => ({
+      name: `${room}-looks-down`,
+      comment: "A room imports what is before it in ROOMS, and nothing behind it.",
       severity: "error",
-      from: { path: "^src/(storage|host)/" },
-      to: { path: "^src/(ui|tools|subagents|dispatch|window|history|notes|todo|task|log)/" },
-    },
+      from: { path: `^src/${room}(/|\\.ts$)` },
+      to: { path: `^src/(${[...ROOMS.slice(at + 1), TOP].join("|")})(/|\\.ts$)` },
+    })),
     {
-      name: "log-and-task-low",
+      name: "every-room-has-its-layer",
+      comment: "A new room of src/ gets its place in ROOMS.",
       severity: "error",
-      from: { path: "^src/(log|task)/" },
-      to: { path: "^src/(ui|tools|subagents|dispatch|window|history|notes|todo)/" },
-    },
-    {
-      name: "middle-below-surfaces",
-      severity: "error",
-      from: { path: "^src/(window|history|notes|todo)/" },
-      to: { path: "^src/(ui|tools|subagents|dispatch)/" },
+      from: {},
+      to: { path: "^src/", pathNot: `^src/(${[...ROOMS, TOP].join("|")})(/|\\.ts$)` },
     },
     {
       name: "host-runtime-in-host-only",
@@ -68,7 +112,7 @@ module.exports = {
       to: {
         path: "^src/",
         pathNot:
-          "^src/(dispatch|extract|category|history|log|subagents|task|host|storage)/|^src/(errors|options|json-lines|prompts|schema)\\.ts",
+          "^src/(dispatch|extract|category|history|log|subagents|task|host|packages|storage)/|^src/(errors|options|json-lines|prompts|schema|shapes)\\.ts",
       },
     },
     ...Object.entries(DISPATCH_ROOMS).map(([room, below]) => ({
@@ -83,14 +127,8 @@ module.exports = {
       from: { path: "^src/acp/" },
       to: {
         path: "^src/",
-        pathNot: "^src/(acp|todo|task|storage)/|^src/(host/api|subagents/packages|errors|json-lines)\\.ts",
+        pathNot: "^src/(acp|todo|task|storage)/|^src/(host/api|packages/own|errors|json-lines|shapes)\\.ts",
       },
-    },
-    {
-      name: "only-the-root-composes",
-      severity: "error",
-      from: { path: "^src/", pathNot: "^src/(index|extension)\\.ts$|^src/wire/" },
-      to: { path: "^src/(index|extension)\\.ts$|^src/wire/" },
     },
   ],
   options: {

@@ -15,13 +15,13 @@ const PARTS = [
   ["people", /^src\/(doctor\/|wire\/(doctor|forget)\.ts|ui\/(agents|context|notes|windows)\.ts)/],
   ["acp", /^src\/(acp\/publisher|todo\/plan)\.ts/],
   // What the core would only hold until a session starts.
-  ["session", /^src\/(host\/(entries|compaction)|ui\/(columns|todo-lines|status)|(similar|words))\.ts/],
+  ["session", /^src\/(host\/(entries|compaction)|ui\/(columns|todo-lines|status)|(similar|figures))\.ts/],
   [
     CORE,
-    /^src\/((wire|host|ui)\/|(index|extension|packed|errors|options|launcher|settings|settings-schema|schema)\.ts)/,
+    /^src\/((wire|host|ui)\/|(index|extension|packed|errors|options|shapes|launcher|settings|settings-schema|settings-values|settings-layers|schema)\.ts)/,
   ],
-  [CORE, /^src\/(tools\/(specs|define|todo)|todo\/list|acp\/wire|category\/(wire|guard))\.ts/],
-  [CORE, /^src\/(task\/(context|joining)|subagents\/packages|storage\/disk)\.ts/],
+  [CORE, /^src\/(tools\/(specs|define|todo)|todo\/list|acp\/wire|category\/guard)\.ts/],
+  [CORE, /^src\/(packages\/(own|found|host)|task\/(context|joining)|storage\/disk)\.ts/],
   ["session", /^src\//],
 ];
 const NAMES = [...new Set(PARTS.map(([part]) => part))];

@@ -1,31 +1,36 @@
-// The composition root: claims the session and wires the host's events to its parts. No decisions here.
-import { wireCategories } from "./category/wire.ts";
+// The composition root: claims the session and makes the rooms that listen to the host's events. No decisions here.
 import { TokenBudgetError } from "./errors.ts";
 import { agentDirectory } from "./host/agent-dir.ts";
 import type { HostApi } from "./host/api.ts";
+import { notify } from "./host/context.ts";
 import { claimSession, type SessionOwner, type StandingDown } from "./host/copies.ts";
-import { Host, notify } from "./host/host.ts";
+import { Host } from "./host/host.ts";
 import type { IsOverflow, OverflowJudge } from "./host/overflow.ts";
-import { callingHost } from "./host/package.ts";
 import { settingsFilesAtLoad } from "./host/settings-files.ts";
 import { quietTickMs } from "./host/settled.ts";
 import { getTokenBudgetTask } from "./launcher.ts";
 import { assertObject, type CheckedObject, FILLED_TEXT, FUNCTION, OBJECT, optional } from "./options.ts";
+import { callingHost } from "./packages/host.ts";
+import { neededPackage, ownPackage } from "./packages/own.ts";
 import { isDisabled, leftOutTools } from "./settings.ts";
-import { neededPackage, ownPackage } from "./subagents/packages.ts";
 import { isMembershipField, parseMembership, type TaskMembership } from "./task/context.ts";
 import { Joining } from "./task/joining.ts";
 import { SessionTodos } from "./ui/todo.ts";
-import { wireBoundary } from "./wire/boundary.ts";
-import { wireChildren } from "./wire/children.ts";
-import { wireCompactions } from "./wire/compactions.ts";
-import { CurrentSession, type Wiring } from "./wire/current.ts";
-import { wireJoining } from "./wire/joining.ts";
-import { wireLoop } from "./wire/loop.ts";
-import { wireCommands, wireStatus } from "./wire/people.ts";
-import { wirePlans } from "./wire/plans.ts";
-import { wireJournal, wireLauncher } from "./wire/root-task.ts";
-import { wireTasks } from "./wire/tasks.ts";
+import { boundarySteps } from "./wire/boundary.ts";
+import { categorySteps } from "./wire/category.ts";
+import { childrenSteps } from "./wire/children.ts";
+import { registerCommands } from "./wire/commands.ts";
+import { compactionSteps } from "./wire/compactions.ts";
+import { listen } from "./wire/events.ts";
+import { footerSteps } from "./wire/footer.ts";
+import { journalSteps } from "./wire/journal.ts";
+import { lifecycleSteps } from "./wire/lifecycle.ts";
+import { loopSteps } from "./wire/loop.ts";
+import { planSteps } from "./wire/plans.ts";
+import { requiredTaskSteps } from "./wire/required.ts";
+import { launcherSteps } from "./wire/root-task.ts";
+import { Sessions, type Wiring } from "./wire/sessions.ts";
+import { taskSteps } from "./wire/tasks.ts";
 import { registerTools } from "./wire/tools.ts";
 
 /** What `createTokenBudgetExtension` takes; each field may be left out. */
@@ -154,53 +159,36 @@ function standDown(
   });
 }
 
+/** Makes the rooms of a session, and has them listen to the host. */
 function wire(
   host: Host,
   claim: SessionOwner,
   wiring: Wiring,
   { onProblem }: Pick<TokenBudgetOptions, "onProblem">,
 ): void {
-  const session = new CurrentSession(host, wiring);
-  const todos = new SessionTodos(host, session);
-  const guardRequests = wireCategories(host, (ctx) => session.of(ctx));
-  registerTools(host, session, todos.tools, leftOutTools(settingsFilesAtLoad(agentDirectory(wiring.env))));
-  wireSession(host, session, claim);
-  wireLauncher(host, session, wiring);
-  wireJournal(host, session);
-  wireChildren(host, session, wiring);
-  wireTasks(host, session, wiring);
-  wireLoop(host, session);
-  wireCompactions(host, session);
-  const drop = wireBoundary(host, session);
-  const redraw = wireStatus(host, session);
-  wireCommands(host, session, { drop, redraw, surroundings: wiring.surroundings, env: wiring.env });
-  todos.follow();
-  wirePlans(host, wiring.env);
-  wireJoining(host, session, wiring.joining, onProblem);
-  // The last word on a request: a handler behind it could not read what it stops.
-  guardRequests();
-  // Behind every other handler: none of them writes any more.
-  host.on("session_shutdown", async ({ reason }) => {
-    if (reason !== "reload") await session.leave();
-    return undefined;
-  });
-}
-
-function wireSession(host: Host, session: CurrentSession, claim: SessionOwner): void {
-  host.on("session_start", async (event, ctx) => {
-    claim.started();
-    await session.close();
-    const parts = session.of(ctx, event);
-    const { problems, live } = parts;
-    await live.warmUp();
-    parts.publish();
-    if (problems.length > 0) host.notices.tell(ctx, `pi-token-budget settings: ${problems.join("\n")}`, "warning");
-    await parts.begin();
-    return undefined;
-  });
-  host.on("session_shutdown", async ({ reason }) => {
-    claim.release();
-    await session.close({ restarts: reason === "reload" });
-    return undefined;
+  const { env, joining, surroundings } = wiring;
+  const sessions = new Sessions(host, wiring);
+  const todos = new SessionTodos(host, sessions);
+  const category = categorySteps(host, (ctx) => sessions.of(ctx));
+  registerTools(host, sessions, todos.tools, leftOutTools(settingsFilesAtLoad(agentDirectory(env))));
+  const launcher = launcherSteps(host, sessions, wiring);
+  const tasks = taskSteps(host, sessions, wiring);
+  const boundary = boundarySteps(host, sessions);
+  const footer = footerSteps(host, sessions);
+  registerCommands(host, sessions, { drop: boundary.drop, redraw: footer.redraw, surroundings, env });
+  listen(host, {
+    lifecycle: lifecycleSteps(host, sessions, claim),
+    launcher,
+    journal: journalSteps(sessions),
+    children: childrenSteps(host, sessions, wiring),
+    tasks,
+    loop: loopSteps(host, sessions),
+    compactions: compactionSteps(host, sessions),
+    boundary,
+    footer,
+    todos: todos.steps(),
+    plans: planSteps(host, env),
+    required: requiredTaskSteps(sessions, joining, onProblem),
+    category,
   });
 }

@@ -1,4 +1,5 @@
 // JSON Lines from a stream of bytes: finds the lines without holding the stream up, and parses those that are wanted. Pure.
+import { isRecord } from "./shapes.ts";
 
 /** Longer lines pass like any other, but cannot be read. */
 const READABLE_LINE_MAX_BYTES = 4 * 1024 * 1024;
@@ -49,10 +50,6 @@ export class LineReader {
     if (this.isTooLong) this.#parts = [];
     else if (part.length > 0) this.#parts.push(part);
   }
-}
-
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Undefined when the text is no JSON object. */

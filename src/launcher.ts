@@ -6,6 +6,7 @@ import type { TaskSettings } from "./dispatch/settings.ts";
 import type { TokenBudgetError } from "./errors.ts";
 import type { HostApi } from "./host/api.ts";
 import { assertArgument, assertObject, FILLED_TEXT, fieldOf, optional } from "./options.ts";
+import { isRecord } from "./shapes.ts";
 import type { Category } from "./task/category.ts";
 import type { ChildPlace, TaskContext } from "./task/context.ts";
 import type { TaskAgent } from "./task/roster.ts";
@@ -98,10 +99,6 @@ export interface TokenBudgetTask {
   settings(): TaskSettings;
   /** Resolves when everything that this session has said can be read by the other agents. Never rejects. */
   flush(): Promise<void>;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Answers questions for a task; call what is returned when the session ends. */

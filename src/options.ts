@@ -1,6 +1,8 @@
 // What other programs pass to the exported functions, checked as strictly as the arguments of tools: every error names
 // the field, its value, the rule, the fields there are, and what was probably meant. Pure.
+
 import { shownValue, TokenBudgetError } from "./errors.ts";
+import { isRecord } from "./shapes.ts";
 
 /** What a field may hold: as words, and as a check. */
 export interface FieldRule {
@@ -25,10 +27,6 @@ export interface CheckedObject {
   readonly meaning?: (field: string) => string | undefined;
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 export function fieldOf(rule: string, fits: (value: unknown) => boolean): FieldRule {
   return { rule, fits, optional: false };
 }
@@ -42,7 +40,7 @@ export const FUNCTION = fieldOf("a function", (value) => typeof value === "funct
 export const TEXT = fieldOf("a text", (value) => typeof value === "string");
 export const FILLED_TEXT = fieldOf("a text that is not empty", (value) => typeof value === "string" && value !== "");
 export const YES_NO = fieldOf("true or false", (value) => typeof value === "boolean");
-export const OBJECT = fieldOf("an object", isObject);
+export const OBJECT = fieldOf("an object", isRecord);
 export const LIST = fieldOf("a list", Array.isArray);
 export const ANYTHING = fieldOf("anything", () => true);
 export const COUNT = fieldOf(
@@ -57,7 +55,7 @@ export const TEXTS = fieldOf(
   "a list of texts",
   (value) => Array.isArray(value) && value.every((each) => typeof each === "string"),
 );
-export const SIGNAL = fieldOf("an AbortSignal", (value) => isObject(value) && typeof value.aborted === "boolean");
+export const SIGNAL = fieldOf("an AbortSignal", (value) => isRecord(value) && typeof value.aborted === "boolean");
 
 export function oneOf(...values: readonly string[]): FieldRule {
   return fieldOf(`one of ${values.map((value) => `"${value}"`).join(", ")}`, (value) =>
@@ -94,7 +92,7 @@ function listed(fields: Fields): string {
 
 /** Checks an object; throws `invalid_argument`, `unknown_field` or `missing_field`. */
 export function assertObject(value: unknown, { of, what, fields, meaning, open = false }: CheckedObject): void {
-  if (!isObject(value)) {
+  if (!isRecord(value)) {
     const message = `${of}: ${what} must be an object, not ${shownValue(value)}. ${listed(fields)}`;
     throw new TokenBudgetError("invalid_argument", message);
   }

@@ -1,5 +1,5 @@
 // Every sentence the model reads, apart from tool descriptions (tools/specs.ts) and errors. Pure text, no decisions.
-import { counted } from "./words.ts";
+import { counted } from "./figures.ts";
 
 export const GUIDANCE_OPEN = "<pi_token_budget_guidance>";
 export const GUIDANCE_CLOSE = "</pi_token_budget_guidance>";

@@ -1,5 +1,5 @@
 // docs/state-diagram.md, made by driving the window machine itself: from its first state, a closed set of events is
-// tried in every state that can be reached, and what the machine answers is carried out as the shell and the host would.
+// tried in every state that can be reached, and what the machine answers is carried out as the window and the host would.
 // It knows what happens around the machine, never what the machine decides.
 import type { LogFact } from "../../src/window/facts.ts";
 import {

@@ -1,6 +1,6 @@
 // The command `pi-token-budget-acp`: connects socket, bridge and streams, and forwards signals and the exit code.
 import { messageOf } from "../errors.ts";
-import { ownPackage } from "../subagents/packages.ts";
+import { ownPackage } from "../packages/own.ts";
 import { type BridgeCommand, type BridgeEnd, bridgeEnd, insistOnEnd, startBridge } from "./bridge.ts";
 import { HELP, parseOptions } from "./options.ts";
 import { openPlanSocket, type PlanSocket, sweepSockets } from "./plan-socket.ts";

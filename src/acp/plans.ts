@@ -1,6 +1,6 @@
 // Decides which plan to show the client, and when, from the messages between client and bridge and from the extension's
 // pushes. A plan waits until the client knows its session. Pure.
-import { isRecord } from "../json-lines.ts";
+import { isRecord } from "../shapes.ts";
 import { isId } from "../task/context.ts";
 import { type PlanPush, planLine } from "./wire.ts";
 

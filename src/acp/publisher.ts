@@ -2,7 +2,7 @@
 // the session: a list that cannot be sent is dropped.
 import { connect, type Socket } from "node:net";
 import type { HostApi } from "../host/api.ts";
-import { isRecord } from "../json-lines.ts";
+import { isRecord } from "../shapes.ts";
 import { ROOT_ADDRESS } from "../task/addresses.ts";
 import { isId } from "../task/context.ts";
 import { TODO_CHANNEL, TODO_STATUSES, type TodoItem, type TodoStatus } from "../todo/list.ts";

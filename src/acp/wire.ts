@@ -1,5 +1,6 @@
 // The formats of the plan socket and of the plan notification: one JSON text per line, validated on reading. Pure.
-import { isRecord, parseObject } from "../json-lines.ts";
+import { parseObject } from "../json-lines.ts";
+import { isRecord } from "../shapes.ts";
 import { isId } from "../task/context.ts";
 import { TODO_STATUSES, type TodoStatus } from "../todo/list.ts";
 import type { PlanEntry } from "../todo/plan.ts";

@@ -2,13 +2,13 @@
 // request whether the model may have it. What is refused, and how hosts are told so, is in `wire.ts`.
 import { CategoryModelError, messageOf, TokenBudgetError } from "../errors.ts";
 import type { HostContext, HostModel } from "../host/api.ts";
-import { entriesOf } from "../host/host.ts";
+import { entriesOf } from "../host/context.ts";
 import { isVirtual, realModels } from "../host/models.ts";
 import type { Category } from "../task/category.ts";
+import { type Classification, classify, isOutdated, type Registered, type RegistryCategory } from "./classification.ts";
 import { type CategoryModels, labelledModels, modelName } from "./labels.ts";
 import { CATEGORY_ENTRY, type CategoryData, CategoryLog, type LogCategory } from "./log.ts";
 import { createRouter, mayReceive, type Route } from "./router.ts";
-import { isOutdated, type Registered, type RegistryCategory, type Standing, standingOf } from "./standing.ts";
 
 /** The session's place in its root task, as far as categories need it. */
 export interface GuardedTask {
@@ -40,12 +40,12 @@ export interface GuardParts {
 }
 
 /** What came of putting a session on a model of its category. */
-export type Placing =
+export type ModelChoice =
   | { readonly type: "fits" }
   | { readonly type: "changed"; readonly category: string; readonly from: string; readonly to: string }
   | { readonly type: "refused"; readonly error: TokenBudgetError };
 
-const FITS: Placing = { type: "fits" };
+const FITS: ModelChoice = { type: "fits" };
 
 export class CategoryGuard {
   readonly #parts: GuardParts;
@@ -62,15 +62,15 @@ export class CategoryGuard {
   }
 
   /** What this session's content is: the stricter of registry and log. */
-  standing(ctx: HostContext): Standing {
-    return standingOf({ ...this.#registered(ctx), log: this.#logged(ctx) });
+  classification(ctx: HostContext): Classification {
+    return classify({ ...this.#registered(ctx), log: this.#logged(ctx) });
   }
 
   /** For a person. */
   describe(ctx: HostContext): readonly string[] {
-    const standing = this.standing(ctx);
-    if (standing.type === "unknown") return [standing.problem];
-    const { category } = standing;
+    const classification = this.classification(ctx);
+    if (classification.type === "unknown") return [classification.problem];
+    const { category } = classification;
     if (category === null)
       return ["This session's content is ordinary: any model may have it, and every agent may read it."];
     const models = labelledModels(this.#labels(ctx), category);
@@ -90,11 +90,11 @@ export class CategoryGuard {
   }
 
   /** Puts the session on a labelled model, unless it is on one. */
-  async place(ctx: HostContext): Promise<Placing> {
+  async chooseModel(ctx: HostContext): Promise<ModelChoice> {
     this.#labels(ctx);
-    const standing = this.standing(ctx);
-    if (standing.type === "unknown") return { type: "refused", error: undecided(standing.problem) };
-    const { category } = standing;
+    const classification = this.classification(ctx);
+    if (classification.type === "unknown") return { type: "refused", error: undecided(classification.problem) };
+    const { category } = classification;
     if (category === null || (ctx.model && this.#mayReceive(ctx, category, ctx.model))) return FITS;
     const from = ctx.model === undefined ? "no model" : modelName(ctx.model);
     try {
@@ -110,9 +110,9 @@ export class CategoryGuard {
 
   /** Why nothing may be sent to these models; undefined when it may. */
   problem(ctx: HostContext, models: readonly (HostModel | undefined)[]): TokenBudgetError | undefined {
-    const standing = this.standing(ctx);
-    if (standing.type === "unknown") return undecided(standing.problem);
-    const { category } = standing;
+    const classification = this.classification(ctx);
+    if (classification.type === "unknown") return undecided(classification.problem);
+    const { category } = classification;
     if (category === null) return undefined;
     const wrong = models.find((model) => model !== undefined && !this.#mayReceive(ctx, category, model));
     return wrong && new CategoryModelError(category, labelledModels(this.#labels(ctx), category), modelName(wrong));
@@ -124,9 +124,9 @@ export class CategoryGuard {
    */
   async agree(ctx: HostContext): Promise<void> {
     const facts = this.#registered(ctx);
-    const standing = standingOf({ ...facts, log: this.#logged(ctx) });
-    if (standing.type === "unknown") return;
-    const { category } = standing;
+    const classification = classify({ ...facts, log: this.#logged(ctx) });
+    if (classification.type === "unknown") return;
+    const { category } = classification;
     const { registry } = facts;
     if (registry.type === "said" && registry.category !== category) {
       const { task } = this.#parts.sessionOf(ctx);
@@ -180,7 +180,7 @@ export class CategoryGuard {
     return !isVirtual(model) && mayReceive(this.#labels(ctx), category, model);
   }
 
-  #refused(ctx: HostContext, category: string, from: string): Placing {
+  #refused(ctx: HostContext, category: string, from: string): ModelChoice {
     const labelled = labelledModels(this.#labels(ctx), category);
     return { type: "refused", error: new CategoryModelError(category, labelled, from) };
   }
@@ -200,7 +200,7 @@ function registered(task: Pick<GuardedTask, "agent" | "parent" | "agentNamed">):
 }
 
 /**
- * What a session's content is, for reading others' and for writing to them. Throws when nobody can know, as when the
+ * What a session's content is, for reading others' and for writing to them. Throws when that cannot be known, as when the
  * registry cannot be read: then nothing of others is read.
  */
 export function contentCategory(
@@ -209,9 +209,9 @@ export function contentCategory(
 ): Category {
   const { registry, isChild } = registered(task);
   if (registry.type === "unreadable") throw new TokenBudgetError("refused", registry.problem);
-  const standing = standingOf({ registry, isChild, log: log.read() });
-  if (standing.type === "unknown") throw new TokenBudgetError("refused", standing.problem);
-  return standing.category;
+  const classification = classify({ registry, isChild, log: log.read() });
+  if (classification.type === "unknown") throw new TokenBudgetError("refused", classification.problem);
+  return classification.category;
 }
 
 const WAY_OUT =

@@ -1,5 +1,7 @@
 // Which models are labelled with which category, as the settings say it. Pure.
+
 import { messageOf, shownValue } from "../errors.ts";
+import { isRecord } from "../shapes.ts";
 import { parseCategory } from "../task/category.ts";
 
 /** From each category's label to the names of its models, `provider/id`; the first is the default. */
@@ -26,10 +28,6 @@ export function labelledModels(categories: CategoryModels, category: string): re
 }
 
 const EXAMPLE = '{ "models": ["provider/id"] }';
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /** A provider's name, a slash, and a model's id, which may have slashes of its own. */
 function isModelName(value: unknown): value is string {

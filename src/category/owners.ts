@@ -5,8 +5,8 @@ import { journalFile } from "../history/journal-files.ts";
 import type { DiskCalls } from "../storage/disk.ts";
 import { LineScan } from "../storage/line-scan.ts";
 import type { Category } from "../task/category.ts";
+import { ownerCategory, type Registered } from "./classification.ts";
 import { CATEGORY_ENTRY, categoryIn, type LogCategory } from "./log.ts";
-import { ownerCategory, type Registered } from "./standing.ts";
 
 /** Journals that are remembered; each takes a few numbers. */
 const REMEMBERED_MAX = 1_024;
@@ -31,7 +31,7 @@ export class OwnerCategories {
     this.#disk = disk;
   }
 
-  /** Undefined when nobody can say it, or its two sources name two categories: then nobody may read it. */
+  /** Undefined when it cannot be known, or its two sources name two categories: then no agent may read it. */
   of(owner: Owner): Category | undefined {
     return ownerCategory(owner, this.#journalSays(owner));
   }

@@ -1,11 +1,10 @@
 // The dispatcher as a tool that a launcher may give to a model. A category that the model leaves out is declared as ordinary
 // (null): an agent's call never inherits.
-import { dispatchHint } from "../category/hint.ts";
 import { TokenBudgetError } from "../errors.ts";
 import { assertArgument, fieldOf, OBJECT } from "../options.ts";
 import { type Static, Type } from "../schema.ts";
 import { headOf } from "../storage/text.ts";
-import { assertFlow } from "../task/category.ts";
+import { assertFlow, dispatchHint } from "../task/category.ts";
 import type { TaskDispatcher } from "./dispatcher.ts";
 import type { FileView, TaskView } from "./task-view.ts";
 

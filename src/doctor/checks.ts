@@ -2,6 +2,7 @@
 // which is brought up to the log first. What can be tried is tried.
 import { randomUUID } from "node:crypto";
 import { messageOf } from "../errors.ts";
+import { counted, grouped } from "../figures.ts";
 import type { NotesStore } from "../notes/store.ts";
 import { type PlaceState, placeState, staleLocks } from "../storage/inspect.ts";
 import type { AdapterResult } from "../subagents/adapter.ts";
@@ -10,7 +11,6 @@ import { agentName } from "../task/addresses.ts";
 import type { Registry } from "../task/registry.ts";
 import { lackingText } from "../ui/agents.ts";
 import type { AsideReason } from "../window/aside.ts";
-import { counted, grouped } from "../words.ts";
 import { type Finding, fine, problem, unknown } from "./report.ts";
 
 export const TESTED_HOSTS = ["0.73.1", "0.84.4", "1.6.0"] as const;

@@ -1,6 +1,7 @@
 // What /token-budget doctor says: one line per thing that was looked at, and how to mend it when it is wrong. Pure.
+
+import { counted } from "../figures.ts";
 import { bounded, safeText } from "../ui/text.ts";
-import { counted } from "../words.ts";
 
 export interface Finding {
   /** What was looked at, in a word or two. */

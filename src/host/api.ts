@@ -148,10 +148,13 @@ export interface HostEvents {
 
 export type HostEventName = keyof HostEvents;
 
+type Answer<N extends HostEventName> = HostEvents[N]["answer"] | undefined;
+
 export type HostHandler<N extends HostEventName> = (
   event: HostEvents[N]["event"],
   ctx: HostContext,
-) => HostEvents[N]["answer"] | undefined | Promise<HostEvents[N]["answer"] | undefined>;
+  // biome-ignore lint/suspicious/noConfusingVoidType: most handlers answer nothing.
+) => Answer<N> | void | Promise<Answer<N> | void>;
 
 export interface HostToolResult {
   readonly content: readonly (TextBlock | { type: "image"; data: string; mimeType: string })[];

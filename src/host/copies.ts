@@ -1,12 +1,14 @@
 // The handshake of the copies of this package that one session may load: installed and as a child entry, sources and
 // bundle, a launcher's factory. The first to load owns the session, the others stand down. Spoken over the session's
 // event bus, synchronously, before anything is registered. It must never keep state outside the claim it returns.
+
 import { messageOf } from "../errors.ts";
+import { isRecord } from "../shapes.ts";
 import type { HostApi } from "./api.ts";
 
 /** Probes and their answers; no later protocol may leave it. */
 export const COPIES_CHANNEL = "pi-token-budget:copies";
-/** A copy of any other protocol is understood as far as "somebody owns it". */
+/** A copy of any other protocol is understood as far as "the session has an owner". */
 export const COPIES_PROTOCOL = 1;
 
 /** A task membership as copies pass it on: a JSON object that only its reader understands. */
@@ -91,10 +93,6 @@ function probe(api: CopiesApi, { version, membership }: ClaimOptions): { given: 
     },
   });
   return first;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function standDown(answer: unknown, membership: Membership | undefined): StandingDown {

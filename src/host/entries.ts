@@ -1,5 +1,6 @@
 // The shapes of Pi's session log as every supported host writes them. Session files are not validated by Pi,
 // so every field beyond the base is optional and unknown until a guard has looked at it.
+import { isRecord } from "../shapes.ts";
 
 /** One record of the session tree. Never changed once written. */
 export interface LogEntry {
@@ -80,10 +81,6 @@ export interface EntrySource {
   entry(id: string): LogEntry | undefined;
   /** The host's own file of the entries, a line of JSON each; undefined where there is none. */
   file?(): string | undefined;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
 }
 
 export function isTextBlock(block: unknown): block is TextBlock {

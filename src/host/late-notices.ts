@@ -35,16 +35,16 @@ export class LateNotices {
     this.#drawn.unref();
   }
 
-  tell(ctx: HostContext, message: string, type: NoticeType): void {
+  show(ctx: HostContext, message: string, type: NoticeType): void {
     if (this.#isHeld) this.#waiting.push(() => this.#say(ctx, message, type));
     else this.#say(ctx, message, type);
   }
 
   /** Says it behind what the host itself says now. */
-  tellBehind(ctx: HostContext, message: string, type: NoticeType): void {
+  showAfter(ctx: HostContext, message: string, type: NoticeType): void {
     const wasHeld = this.#isHeld;
     if (!wasHeld) this.hold();
-    this.tell(ctx, message, type);
+    this.show(ctx, message, type);
     if (!wasHeld) this.release();
   }
 

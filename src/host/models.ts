@@ -15,7 +15,7 @@ export function selectedModel({ model }: Pick<HostContext, "model">): HostModel 
   return model?.provider === "unknown" && model.id === "unknown" ? undefined : model;
 }
 
-/** Tokens of the model in use; undefined when nobody says how many. */
+/** Tokens of the model in use; undefined when that is not known. */
 export function windowSize({ model }: Pick<HostContext, "model">): number | undefined {
   return model && model.contextWindow > 0 ? model.contextWindow : undefined;
 }

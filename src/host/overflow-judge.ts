@@ -3,8 +3,8 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { callingHost, type HostPackage } from "../packages/host.ts";
 import { type IsOverflow, isOverflowMessage } from "./overflow.ts";
-import { callingHost, type HostPackage } from "./package.ts";
 
 function judgeIn(module: unknown): IsOverflow | undefined {
   const isThere = typeof module === "object" && module !== null && "isContextOverflow" in module;

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { messageOf } from "../errors.ts";
-import { HOST_PACKAGES, type HostPackage, runningHost } from "./package.ts";
+import { HOST_PACKAGES, type HostPackage, runningHost } from "../packages/host.ts";
 
 /** The parts of the SDK in use; fields that not every host has are optional. */
 export interface HostSdk {

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { HostContext } from "./api.ts";
-import { projectSettingsCount } from "./host.ts";
+import { projectSettingsCount } from "./context.ts";
 
 /** One place that settings come from. */
 export interface SettingsFile {
@@ -41,7 +41,7 @@ export function settingsFiles(agentDir: string, ctx: HostContext): readonly Sett
 
 /** The same where the package is loaded and no session is there: of the folder in which Pi was started. */
 export function settingsFilesAtLoad(agentDir: string, cwd = process.cwd()): readonly SettingsFile[] {
-  // Nobody can say yet which host it is, nor whether the project is trusted.
+  // It is not known yet which host it is, nor whether the project is trusted.
   const anyHost = { mode: "tui" } as const;
   return [
     { source: "agent", name: "settings.json", text: textOf(join(agentDir, "settings.json"), anyHost) },

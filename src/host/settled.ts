@@ -1,6 +1,6 @@
 // The settled boundary: nothing runs, nothing is queued, no retry is pending. Newer hosts have an event for it;
 // for 0.73.1 it is emulated from agent_end by waiting until the session has been quiet.
-import type { HostApi, HostContext } from "./api.ts";
+import type { HostContext, HostEvents } from "./api.ts";
 
 export interface Settled {
   readonly aborted: boolean;
@@ -41,106 +41,111 @@ export function quietMs(tickMs: number, after: "run" | "compaction" | { readonly
   return after.backOffMs + TICKS_AFTER_RETRY * tickMs;
 }
 
-interface EmulationState {
-  turn: number;
-  timer: NodeJS.Timeout | undefined;
-  failures: number;
-}
-
 /** How often 0.73.1 is asked whether a control turn has ended. */
 const IDLE_POLL_MS = 20;
 
-/** A boundary to wait for, beside the handler. */
-export interface SettledBoundary {
+/**
+ * Calls `handler` once at each settled boundary. On hosts with the native event the handler is awaited by the host; on
+ * 0.73.1 it runs on its own. The methods in the first part are steps of the host's events.
+ */
+export class SettledBoundary {
+  readonly #handler: (settled: Settled, ctx: HostContext) => Promise<void> | void;
+  readonly #retry: () => RetrySettings;
+  readonly #tickMs: number;
+  /** The host has the event. */
+  #isNative = false;
+  readonly #waiting: (() => void)[] = [];
+  /** Counts what is watched for: an older watch is over. */
+  #watch = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #failures = 0;
+
+  constructor(
+    handler: (settled: Settled, ctx: HostContext) => Promise<void> | void,
+    retry: () => RetrySettings,
+    tickMs: number,
+  ) {
+    this.#handler = handler;
+    this.#retry = retry;
+    this.#tickMs = tickMs;
+  }
+
+  readonly hostSettled = async (event: HostEvents["agent_settled"]["event"], ctx: HostContext): Promise<void> => {
+    this.#isNative = true;
+    this.#cancel();
+    await this.#reached({ aborted: event.aborted === true }, ctx);
+  };
+
+  /** Something is about to run. */
+  readonly cancel = (): void => this.#cancel();
+
+  /** Nothing will settle here any more. */
+  readonly close = (): void => {
+    this.#resolveWaiting();
+    this.#cancel();
+  };
+
+  readonly prompted = (): void => {
+    this.#failures = 0;
+  };
+
+  readonly runEnded = (event: HostEvents["agent_end"]["event"], ctx: HostContext): void => {
+    const last = event.messages.findLast((message) => message.role === "assistant");
+    const { enabled, maxRetries, baseDelayMs } = this.#retry();
+    const mayRetry = last?.stopReason === "error" && enabled && this.#failures < maxRetries;
+    const backOffMs = mayRetry ? baseDelayMs * 2 ** this.#failures++ : undefined;
+    const after = backOffMs === undefined ? "run" : { backOffMs };
+    this.#watchFor({ aborted: last?.stopReason === "aborted" }, ctx, quietMs(this.#tickMs, after));
+  };
+
+  readonly compacted = (_event: object, ctx: HostContext): void =>
+    this.#watchFor({ aborted: false }, ctx, quietMs(this.#tickMs, "compaction"));
+
+  /** Resolves at the next boundary. */
+  runEnd(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
   /**
    * Resolves when the run that was just started inside a compaction hook has ended. 0.73.1 sends no events there, so it
    * is asked; on newer hosts `isIdle` says nothing during a compaction and the event does.
    */
-  turnEnd(ctx: HostContext): Promise<void>;
-  /** Resolves at the next boundary. */
-  runEnd(): Promise<void>;
-}
+  async turnEnd(ctx: HostContext): Promise<void> {
+    if (this.#isNative || ctx.mode !== undefined) return this.runEnd();
+    do await new Promise((resolve) => setTimeout(resolve, IDLE_POLL_MS));
+    while (isBusy(ctx));
+  }
 
-/**
- * Calls `handler` once at each settled boundary. On hosts with the native event the handler is awaited by the host; on
- * 0.73.1 it runs on its own.
- */
-export function onSettled(
-  api: HostApi,
-  handler: (settled: Settled, ctx: HostContext) => Promise<void> | void,
-  retry: () => RetrySettings,
-  tickMs: number,
-): SettledBoundary {
-  let native = false;
-  const waiting: (() => void)[] = [];
-  const state: EmulationState = { turn: 0, timer: undefined, failures: 0 };
-  const cancel = () => {
-    state.turn++;
-    clearTimeout(state.timer);
-  };
-  const reached = (settled: Settled, ctx: HostContext) => {
-    for (const resolve of waiting.splice(0)) resolve();
-    return handler(settled, ctx);
-  };
-  api.on("agent_settled", async (event, ctx) => {
-    native = true;
-    cancel();
-    await reached({ aborted: event.aborted === true }, ctx);
-    return undefined;
-  });
-  const watch = (ctx: HostContext, settled: Settled, quietMs: number) => {
-    if (native) return;
-    cancel();
-    const turn = state.turn;
-    const notBefore = performance.now() + quietMs;
+  #reached(settled: Settled, ctx: HostContext): Promise<void> | void {
+    this.#resolveWaiting();
+    return this.#handler(settled, ctx);
+  }
+
+  #resolveWaiting(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+
+  #cancel(): void {
+    this.#watch++;
+    clearTimeout(this.#timer);
+  }
+
+  #watchFor(settled: Settled, ctx: HostContext, forMs: number): void {
+    if (this.#isNative) return;
+    this.#cancel();
+    const watch = this.#watch;
+    const notBefore = performance.now() + forMs;
     let quietTicks = 0;
     const tick = () => {
-      if (turn !== state.turn) return;
+      if (watch !== this.#watch) return;
       const quiet = isQuiet(ctx);
       if (quiet === undefined) return;
       quietTicks = quiet ? quietTicks + 1 : 0;
-      if (quietTicks >= QUIET_TICKS && performance.now() >= notBefore) void reached(settled, ctx);
-      else state.timer = setTimeout(tick, tickMs);
+      if (quietTicks >= QUIET_TICKS && performance.now() >= notBefore) void this.#reached(settled, ctx);
+      else this.#timer = setTimeout(tick, this.#tickMs);
     };
-    state.timer = setTimeout(tick, 0);
-  };
-  const stop = () => {
-    cancel();
-    return undefined;
-  };
-  api.on("agent_start", stop);
-  api.on("session_before_compact", stop);
-  api.on("session_shutdown", () => {
-    // Nothing will settle here any more.
-    for (const resolve of waiting.splice(0)) resolve();
-    return stop();
-  });
-  api.on("before_agent_start", () => {
-    state.failures = 0;
-    return undefined;
-  });
-  api.on("agent_end", (event, ctx) => {
-    const last = event.messages.findLast((message) => message.role === "assistant");
-    const { enabled, maxRetries, baseDelayMs } = retry();
-    const mayRetry = last?.stopReason === "error" && enabled && state.failures < maxRetries;
-    const backOffMs = mayRetry ? baseDelayMs * 2 ** state.failures++ : undefined;
-    const after = backOffMs === undefined ? "run" : { backOffMs };
-    watch(ctx, { aborted: last?.stopReason === "aborted" }, quietMs(tickMs, after));
-    return undefined;
-  });
-  api.on("session_compact", (_event, ctx) => {
-    watch(ctx, { aborted: false }, quietMs(tickMs, "compaction"));
-    return undefined;
-  });
-  const runEnd = () => new Promise<void>((resolve) => waiting.push(resolve));
-  return {
-    runEnd,
-    turnEnd: async (ctx) => {
-      if (native || ctx.mode !== undefined) return runEnd();
-      do await new Promise((resolve) => setTimeout(resolve, IDLE_POLL_MS));
-      while (isBusy(ctx));
-    },
-  };
+    this.#timer = setTimeout(tick, 0);
+  }
 }
 
 /** Whether a run goes on; none does in a session that is gone. */

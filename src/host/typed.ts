@@ -1,4 +1,4 @@
-// What a person types behind `/compact`: a host that refuses the command before any hook runs tells nobody, and commands of
+// What a person types behind `/compact`: a host that refuses the command before any hook runs tells no extension, and commands of
 // its own pass no `input` event. The editor still holds the line when Enter is pressed. Reads keys, never takes one.
 import type { HostContext } from "./api.ts";
 import { hasTerminal } from "./widget.ts";

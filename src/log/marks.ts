@@ -1,5 +1,7 @@
 // What this package writes on the session log, and how it is recognised again. Pure; writes nothing.
+
 import type { LogEntry, LogMessage } from "../host/entries.ts";
+import { isRecord } from "../shapes.ts";
 
 /** Every custom type of ours starts with this. */
 export const CUSTOM_TYPE_PREFIX = "pi-token-budget:";
@@ -95,14 +97,7 @@ const OPENING_TOOLS: ReadonlySet<string> = new Set(["new_context", "notes_write_
 
 const OWN_WRITE_TOOLS: ReadonlySet<string> = new Set(["notes_write_file", "notes_append_to_file"]);
 
-export type OpenerCause =
-  | "new_context"
-  | "checkpoint"
-  | "manual_compact"
-  | "host_compaction"
-  | "overflow"
-  | "context_new"
-  | "without_note";
+export type OpenerCause = "new_context" | "checkpoint" | "manual_compact" | "overflow" | "context_new" | "without_note";
 
 /** The details of an opener, fixed when the window opens and stored with it. */
 export interface OpenerDetails {
@@ -134,10 +129,6 @@ export type Opener =
 export function isWithoutNote(opener: Opener): boolean {
   const cause = "details" in opener ? opener.details.cause : undefined;
   return cause === "overflow" || cause === "without_note";
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
 }
 
 function openerDetails(details: unknown): OpenerDetails | undefined {

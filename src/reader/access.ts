@@ -1,4 +1,4 @@
-// The one way of a program without a session to the content of agents: whatever it reads passes `canRead`, as between
+// The one way of a program without a session to the content of agents: whatever it reads passes `mayRead`, as between
 // agents.
 import { OwnerCategories } from "../category/owners.ts";
 import { shownValue, TokenBudgetError } from "../errors.ts";
@@ -7,7 +7,7 @@ import type { ItemSource } from "../history/source.ts";
 import { agentInfo } from "../launcher.ts";
 import { NotesStore } from "../notes/store.ts";
 import { isAddress, ROOT_ADDRESS } from "../task/addresses.ts";
-import { type Category, canRead } from "../task/category.ts";
+import { type Category, mayRead } from "../task/category.ts";
 import type { TaskContext } from "../task/context.ts";
 import { noSuchTask, Registry } from "../task/registry.ts";
 import { agentAt, type RosterAgent } from "../task/roster.ts";
@@ -67,7 +67,7 @@ export class ReadAccess {
   }
 
   #mayRead(content: Category | undefined): boolean {
-    return content !== undefined && canRead(this.category, content);
+    return mayRead(this.category, content);
   }
 
   #roster(): readonly RosterAgent[] {

@@ -25,6 +25,7 @@ export type DiskCalls = Pick<
   | "readSync"
   | "readdirSync"
   | "readlinkSync"
+  | "realpathSync"
   | "renameSync"
   | "rmSync"
   | "rmdirSync"

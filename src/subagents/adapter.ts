@@ -1,9 +1,9 @@
 // Has pi-subagents load this package into every child of a session: finds it, registers the children's entry under the
 // session's runtime id, and gives the registration back. It must never replace or dispose what another one registered.
 import { messageOf } from "../errors.ts";
+import { OWN_NAME } from "../packages/own.ts";
 import { noExport, noFunction, notLoaded, notRegistered, ownedByOther, wrongPlace } from "./diagnostics.ts";
 import { type DiscoveryInputs, discover, loadModule } from "./discovery.ts";
-import { OWN_NAME } from "./packages.ts";
 
 /** Our id among a session's required child extensions; launches that are refused name it. */
 export const EXTENSION_ID = OWN_NAME;

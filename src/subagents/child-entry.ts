@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { TokenBudgetError } from "../errors.ts";
 import type { Membership } from "../host/copies.ts";
+import { neededPackage, type OwnPackage } from "../packages/own.ts";
 import { AtomicFiles } from "../storage/atomic-file.ts";
 import { type DiskCalls, ensurePrivateDirectory, NODE_DISK, storageFailure } from "../storage/disk.ts";
 import { readPlainFile } from "../storage/plain-file.ts";
 import { type ChildPlace, parseMembership } from "../task/context.ts";
 import { hashedName } from "../task/layout.ts";
 import type { SessionTask } from "../task/membership.ts";
-import { neededPackage, type OwnPackage } from "./packages.ts";
 
 export const CHILD_ENTRY_FILE = "child-extension.ts";
 

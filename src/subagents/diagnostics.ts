@@ -1,8 +1,9 @@
 // Every sentence a person reads about children of pi-subagents: what is missing, and what to do about it.
+
+import { OWN_NAME } from "../packages/own.ts";
 import { agentName } from "../task/addresses.ts";
 import { TOOL_NAMES, type ToolName } from "../tools/specs.ts";
 import { FIRST_WITH_EXPORT, MODULE_VARIABLE, REQUIRED_EXPORT, SUBAGENTS_NAME } from "./discovery.ts";
-import { OWN_NAME } from "./packages.ts";
 
 /** The first version that drops the names of extensions' tools from an agent's list. */
 const FIRST_WITHOUT_NAMES = "0.67.0";

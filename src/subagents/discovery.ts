@@ -1,10 +1,12 @@
 // Where pi-subagents is, and how its export for required child extensions is loaded. No path is hard-wired: it is found
 // from the files its tools come from, or from where a person or a launcher says it is. Nothing is registered here.
+
 import { createRequire } from "node:module";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { type FoundPackage, isFile, packageOf } from "../packages/found.ts";
+import { isRecord } from "../shapes.ts";
 import { codeOf } from "../storage/disk.ts";
-import { type FoundPackage, isFile, packageOf } from "./packages.ts";
 
 export const SUBAGENTS_NAME = "pi-subagents";
 export const REQUIRED_EXPORT = "./required-child-extensions";
@@ -70,10 +72,6 @@ function inPackage(found: FoundPackage): Discovery {
   const exports = isRecord(found.exports) ? found.exports : {};
   const target = exportTarget(exports[REQUIRED_EXPORT]);
   return target === undefined ? { type: "no_export", found } : { type: "module", path: join(found.root, target) };
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 const CONDITIONS: ReadonlySet<string> = new Set(["node", "import", "module-sync", "default"]);

@@ -1,6 +1,8 @@
 // Content categories: the one predicate that decides who may read what, and the one table of what a new task's content
 // is. A category is a label, or null for ordinary content. Pure.
+
 import { shownValue, TokenBudgetError } from "../errors.ts";
+import { ORDINARY_TASK_HINT } from "../prompts.ts";
 
 /** What content is: a label of 1 to 64 characters (`a-z`, `0-9`, `_`, `-`), or null for ordinary content. */
 export type Category = string | null;
@@ -30,7 +32,12 @@ export function canRead(viewer: Category, owner: Category): boolean {
   return owner === null || viewer === owner;
 }
 
-/** Throws when content of `from` may not reach `to`. The message names no category: whoever reads it may not know it. */
+/** The same of content whose category may be unknown: then it may not be read. */
+export function mayRead(viewer: Category, owner: Category | undefined): boolean {
+  return owner !== undefined && canRead(viewer, owner);
+}
+
+/** Throws when content of `from` may not reach `to`. The message names no category: its reader may not know it. */
 export function assertFlow(from: Category, to: Category): void {
   if (canRead(to, from)) return;
   throw new TokenBudgetError(
@@ -75,4 +82,9 @@ export function categoryProblem(parent: Categorized, child: Categorized): string
   // Below an ordinary parent a person may have given it one by hand; a category itself only changes to none.
   if (parent.category === null || child.category === null) return undefined;
   return `${child.address} is of another category than its parent ${parent.address}`;
+}
+
+/** The sentence for the result of a dispatch; undefined in every case but that one. */
+export function dispatchHint(owner: Category, task: Category): string | undefined {
+  return owner !== null && task === null ? ORDINARY_TASK_HINT : undefined;
 }

@@ -11,7 +11,7 @@ import { isEphemeral, memoryFolder, rootNotes, tasksFolder } from "./layout.ts";
 import { Locators } from "./locator.ts";
 import { Registry } from "./registry.ts";
 
-/** What ended in good order is swept by others only after so long: its root may be on its way back, as in a reload. */
+/** What ended in good order is swept by others only after so long: its root may come back, as in a reload. */
 const ENDED_REST_MS = 600_000;
 /**
  * What did not end in good order and ran elsewhere, or nobody knows where, only when nothing was written there for so
@@ -42,7 +42,7 @@ export async function removeTask(context: TaskContext, { agentDir, disk = NODE_D
     for (const agent of roster) for (const file of locators.filesOf(context, agent)) removeTree(disk, file);
     const notes = rootNotes(storageRoot, rootSessionId);
     if (!isWhole) for (const path of [notes, `${notes}.meta`]) removeTree(disk, path);
-    // The lock lies in it: whoever comes next starts anew there, and loses nothing to a removal that is not done yet.
+    // The lock lies in it: the next session starts anew there, and loses nothing to a removal that is not done yet.
     disk.renameSync(directory, forgotten);
   });
   removeTree(disk, forgotten);
@@ -77,13 +77,13 @@ export function taskNamed(storageRoot: string, prefix: string, options: Pick<For
   return { version: 1, runId: only, rootSessionId: only, storageRoot };
 }
 
-/** Removes the task of a root without a session file, once nobody runs an agent of it. */
+/** Removes the task of a root without a session file, once no process runs an agent of it. */
 export async function endEphemeral(context: TaskContext, options: ForgetOptions): Promise<void> {
   if (!isEphemeral(context.storageRoot, options.agentDir)) return;
   try {
     await removeTask(context, options);
   } catch {
-    // Its children still run; whoever starts next finds it.
+    // Its children still run; the next start finds it.
   }
 }
 
@@ -128,11 +128,11 @@ function isLeftBehind(context: TaskContext, disk: DiskCalls): boolean {
     if (agents.some(({ fate }) => fate === "running")) return false;
     if (agents.some(({ fate }) => fate === "unknown")) {
       const paths = walkPlainFiles(disk, storageRoot, () => true).files.map(({ path }) => join(storageRoot, path));
-      return restedMs(disk, storageRoot, paths) > CRASHED_REST_MS;
+      return measureRest(disk, storageRoot, paths) > CRASHED_REST_MS;
     }
     // Its root was killed here, and does not come back.
     if (agents.some(({ parent, fate }) => parent === null && fate === "gone")) return true;
-    return restedMs(disk, storageRoot, [registry.layout.registry]) > ENDED_REST_MS;
+    return measureRest(disk, storageRoot, [registry.layout.registry]) > ENDED_REST_MS;
   } catch {
     // One that cannot be read says nothing of who runs: it stays.
     return false;
@@ -140,18 +140,19 @@ function isLeftBehind(context: TaskContext, disk: DiskCalls): boolean {
 }
 
 /**
- * For how long none of the files was written, by the clock of their disk. A time that is yet to come, of a clock that has
- * been set right since, becomes the present: the rest begins now.
+ * Looks for how long none of the files was written, by the clock of their disk. A time that is yet to come, of a clock that
+ * has been set right since, is set to the present: the rest begins now.
  */
-function restedMs(disk: DiskCalls, storageRoot: string, files: readonly string[]): number {
+function measureRest(disk: DiskCalls, storageRoot: string, files: readonly string[]): number {
   const nowMs = diskNowMs(disk, join(dirname(storageRoot), `${FORGOTTEN}${randomUUID()}`));
-  const times = files.map((file) => {
-    const { mtimeMs } = disk.lstatSync(file);
-    if (mtimeMs <= nowMs + AHEAD_MAX_MS) return mtimeMs;
-    disk.utimesSync(file, new Date(nowMs), new Date(nowMs));
-    return nowMs;
-  });
-  return nowMs - Math.max(...times);
+  return nowMs - Math.max(...files.map((file) => correctedTimeMs(disk, file, nowMs)));
+}
+
+function correctedTimeMs(disk: DiskCalls, file: string, nowMs: number): number {
+  const { mtimeMs } = disk.lstatSync(file);
+  if (mtimeMs <= nowMs + AHEAD_MAX_MS) return mtimeMs;
+  disk.utimesSync(file, new Date(nowMs), new Date(nowMs));
+  return nowMs;
 }
 
 function namesIn(disk: DiskCalls, folder: string): readonly string[] {

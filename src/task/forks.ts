@@ -1,15 +1,15 @@
 // Where the notes of a forked session's source are. A fork is a root task of its own that starts with a copy of them.
 import { basename, isAbsolute, resolve } from "node:path";
 import { TokenBudgetError } from "../errors.ts";
-import type { SessionIdentity } from "../host/host.ts";
+import type { SessionIdentity } from "../host/context.ts";
 import type { DiskCalls } from "../storage/disk.ts";
 import { readFirstLine } from "../storage/first-line.ts";
 import { ROOT_ADDRESS } from "./addresses.ts";
 import { storageLayout } from "./layout.ts";
 import { Locators } from "./locator.ts";
-import { type ForkSource, withUsableId } from "./membership.ts";
 import { Registry } from "./registry.ts";
 import { agentOf } from "./roster.ts";
+import { type ForkSource, withUsableId } from "./seats.ts";
 
 export interface ForkSourceOptions {
   readonly agentDir: string;

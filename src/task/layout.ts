@@ -2,7 +2,7 @@
 // look at the disk.
 import { createHash } from "node:crypto";
 import { basename, dirname, join, resolve } from "node:path";
-import type { SessionIdentity } from "../host/host.ts";
+import type { SessionIdentity } from "../host/context.ts";
 import { ROOT_ADDRESS } from "./addresses.ts";
 
 const STORAGE_FOLDER = "pi-token-budget";

@@ -4,7 +4,7 @@
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { messageOf } from "../errors.ts";
-import type { SessionIdentity } from "../host/host.ts";
+import type { SessionIdentity } from "../host/context.ts";
 import { AtomicFiles, sweepLeftOvers } from "../storage/atomic-file.ts";
 import { type DiskCalls, ensurePrivateDirectory, NODE_DISK, storageFailure } from "../storage/disk.ts";
 import { LockDirectory } from "../storage/lock.ts";

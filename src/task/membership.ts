@@ -1,18 +1,17 @@
-// Which root task a session belongs to, and who it is there: decided once when the session starts, without writing
-// anything. The registry and the locator are written with the session's first durable write (a note, a journal, a
-// child), so that a session that only talks leaves no files.
-import { join, resolve } from "node:path";
+// One session's life in its root task: it joins, is seen to run, and ends. Its place is decided when the session starts
+// (seats.ts), without writing anything. The registry and the locator are written with the session's first durable write (a
+// note, a journal, a child), so that a session that only talks leaves no files. Longer than other files because the agents
+// of the task, as this session sees them, follow from its own registration.
+import { join } from "node:path";
 import { messageOf, shownValue, TokenBudgetError } from "../errors.ts";
-import type { SessionIdentity } from "../host/host.ts";
 import { type DiskCalls, NODE_DISK } from "../storage/disk.ts";
 import { keepOutOfGit } from "../storage/git-ignore.ts";
 import { thisPlace, thisProcess } from "../storage/processes.ts";
-import { ADDRESS_MAX_CHARS, APART_ADDRESS, childAddress, parentAddress, ROOT_ADDRESS } from "./addresses.ts";
+import { APART_ADDRESS, ROOT_ADDRESS } from "./addresses.ts";
 import type { Category } from "./category.ts";
-import { isId, TASK_CONTEXT_VERSION, type TaskContext, type TaskMembership } from "./context.ts";
-import { automaticName, copyId, hashedId, homeStorage, isEphemeral, launcherPlaces, sessionKey } from "./layout.ts";
-import type { Location } from "./location.ts";
-import { type Found, Locators } from "./locator.ts";
+import type { TaskContext, TaskMembership } from "./context.ts";
+import { isEphemeral, sessionKey } from "./layout.ts";
+import { Locators } from "./locator.ts";
 import { noSuchTask, Registry } from "./registry.ts";
 import {
   type AgentState,
@@ -25,23 +24,17 @@ import {
   withParentContent,
   withSession,
 } from "./roster.ts";
+import type { ForkSource, Seat, SeatOptions } from "./seats.ts";
 
-export interface OpenTaskOptions {
-  readonly identity: SessionIdentity;
-  readonly agentDir: string;
+export interface OpenTaskOptions extends SeatOptions {
   /** Joins the session to another one's task; checked by `parseMembership`. */
   readonly membership?: TaskMembership | undefined;
-  /** The category that a new root starts with: a fork has its source's. */
-  readonly category?: Category | undefined;
-  /** What an agent's content is by its entry and its own log; undefined when nobody can say. Default: its entry. */
+  /** What an agent's content is by its entry and its own log; undefined when that cannot be known. Default: its entry. */
   readonly contentOf?: ((agent: RosterAgent) => Category | undefined) | undefined;
-  /** The agent of pi-subagents that a child is. */
-  readonly subagent?: string | undefined;
   /** Tools of this package that the session runs without. */
   readonly lacks?: readonly string[] | undefined;
   /** Told of each problem once; the session goes on. */
   readonly report?: ((problem: string) => void) | undefined;
-  readonly disk?: DiskCalls | undefined;
   readonly staleLockMs?: number | undefined;
   readonly lockWaitMs?: number | undefined;
 }
@@ -51,169 +44,7 @@ export interface Ending {
   readonly restarts?: boolean;
 }
 
-/** Who a session is in which task. */
-interface Seat {
-  readonly context: TaskContext;
-  readonly address: string;
-  readonly named: boolean;
-  readonly parent: string | null;
-  readonly declared: Category | undefined;
-  /** A locator says so, or it is a root: the place is the session's own whatever the registry can say now. */
-  readonly certain: boolean;
-  /** False when there is a locator that may not be replaced. */
-  readonly locate: boolean;
-  /** Why the place that was given could not be had; the session is apart then, and this is its own storage. */
-  readonly problem?: TokenBudgetError;
-  /** The session whose file this one's is a copy of. */
-  readonly copyOf?: ForkSource;
-}
-
-/** The notes that a new root starts with a copy of. */
-export interface ForkSource {
-  readonly notesRoot: string;
-  /** The address of the agent in its own task. */
-  readonly agent: string;
-  /** What its content is; the new root is of the same category. */
-  readonly category: Category;
-}
-
 const LISTED_AGENTS_MAX = 10;
-
-const GOES_ON_APART = "The session goes on apart from the task: it can neither read nor write anything there.";
-const SENDS_NOTHING = "Its task is required, so this session sends nothing to a model.";
-
-/** An identity whose id can be written down and be a name; hosts make such ids, a hand-made session file may not. */
-export function withUsableId(identity: SessionIdentity): SessionIdentity {
-  return isId(identity.sessionId) ? identity : { ...identity, sessionId: hashedId(identity.sessionId) };
-}
-
-/**
- * The root task of a session. Never throws: whatever is wrong is reported. A session that was given a task and cannot have
- * its place there is apart; any other is the root of its own.
- */
-export function openTask(options: OpenTaskOptions): SessionTask {
-  const identity = withUsableId(options.identity);
-  const reported = new Set<string>();
-  const report = (problem: string) => {
-    if (reported.has(problem)) return;
-    reported.add(problem);
-    options.report?.(problem);
-  };
-  const open = (seat: Seat) => {
-    const { parent, context } = seat;
-    // A root is known by the id of its task: that of a copy is not the id in its file.
-    const sessionId =
-      parent === null && identity.sessionFile !== undefined ? context.rootSessionId : identity.sessionId;
-    return new SessionTask({ ...options, identity: { ...identity, sessionId }, report }, seat);
-  };
-  const alone = (problem: string, category: Category) => {
-    report(problem);
-    return open({ ...ownRoot(identity, options.agentDir, category), locate: false });
-  };
-  const { membership, category = null } = options;
-  const locators = new Locators(options);
-  const seat = membership ? memberSeat({ ...options, identity }, membership) : foundSeat(locators.find(identity));
-  if (seat === undefined) {
-    const own = ownRoot(identity, options.agentDir, category);
-    const original = originalOf(identity, own.context, locators, options.disk);
-    if (original === undefined) return open(own);
-    const { notesRoot, address: agent } = original;
-    const copy = { ...identity, sessionId: copyId(identity.sessionId, identity.sessionFile as string) };
-    const copyOf = { notesRoot, agent, category: original.category };
-    return open({ ...ownRoot(copy, options.agentDir, original.category), copyOf });
-  }
-  if (!("address" in seat)) return alone(seat.problem, category);
-  const task = open(seat);
-  const refusal = task.refusal();
-  if (refusal === undefined) return task;
-  const { problem, category: strictest } = refusal;
-  if (!membership) return alone(`${problem.message} The session goes on as a root task of its own.`, strictest);
-  report(`${problem.message} ${membership.required ? SENDS_NOTHING : GOES_ON_APART}`);
-  return open({ ...ownRoot(identity, options.agentDir, strictest), locate: false, problem });
-}
-
-/**
- * The session that has the folders which this one would have: another file in the same folder with the same id, so that
- * one of the two is a copy. A path that leads to the same file, or to none any more, is this session's own.
- */
-function originalOf(
-  identity: SessionIdentity,
-  context: TaskContext,
-  locators: Locators,
-  disk: DiskCalls | undefined,
-): RosterAgent | undefined {
-  const { sessionFile } = identity;
-  if (sessionFile === undefined) return undefined;
-  let root: RosterAgent | undefined;
-  try {
-    root = agentAt(new Registry({ context, disk }).read(), ROOT_ADDRESS);
-  } catch {
-    // It is met again, and reported, as this session's own.
-    return undefined;
-  }
-  const other = root?.sessionFile ?? sessionFile;
-  if (resolve(other) === resolve(sessionFile) || !locators.isThere(other)) return undefined;
-  return locators.isOneFile(other, sessionFile) ? undefined : root;
-}
-
-function rootSeat(context: TaskContext, declared: Category): Seat {
-  return { context, address: ROOT_ADDRESS, named: true, parent: null, declared, certain: true, locate: true };
-}
-
-function ownRoot(identity: SessionIdentity, agentDir: string, category: Category): Seat {
-  const { sessionId } = identity;
-  const storageRoot = homeStorage(identity, agentDir);
-  return rootSeat({ version: TASK_CONTEXT_VERSION, runId: sessionId, storageRoot, rootSessionId: sessionId }, category);
-}
-
-function foundSeat(found: Found): Seat | { readonly problem: string } | undefined {
-  if (found.type === "none") return undefined;
-  return found.type === "found" ? locatedSeat(found.location) : { problem: found.problem };
-}
-
-function locatedSeat({ runId, storageRoot, rootSessionId, address, parent }: Location): Seat {
-  const context = { version: TASK_CONTEXT_VERSION, runId, storageRoot, rootSessionId } as const;
-  return { context, address, named: false, parent, declared: undefined, certain: true, locate: true };
-}
-
-/** The agent whose session file a launcher has put this one below; the root when there is none. */
-function launchedBy({ identity, disk }: OpenTaskOptions, context: TaskContext): string {
-  if (identity.sessionFile === undefined) return ROOT_ADDRESS;
-  try {
-    const roster = new Registry({ context, disk }).read();
-    for (const { parentFile } of launcherPlaces(identity.sessionFile)) {
-      const parent = roster.find(({ sessionFile }) => sessionFile === parentFile);
-      if (parent !== undefined) return parent.address;
-    }
-  } catch {
-    // Reported where it matters, by `refusal`.
-  }
-  return ROOT_ADDRESS;
-}
-
-/** The place of a child that its launcher gave no name. */
-function automaticPlace(options: OpenTaskOptions, context: TaskContext, parentAgentName: string | undefined) {
-  const name = automaticName(sessionKey(options.identity), options.subagent);
-  const parent = parentAgentName === undefined ? launchedBy(options, context) : parentAddress(parentAgentName);
-  // Deeper than an address can say, a child stands below the root.
-  const isTooDeep = parent.length + 1 + name.length > ADDRESS_MAX_CHARS;
-  const under = isTooDeep && parentAgentName === undefined ? ROOT_ADDRESS : parent;
-  return { parent: under, address: childAddress(under, name) };
-}
-
-function memberSeat(options: OpenTaskOptions, membership: TaskMembership): Seat {
-  const { parentAgentName, agentName, category, required: _, ...context } = membership;
-  // The root itself, when it loads the entry that was made for its children.
-  const { sessionId, sessionFile } = options.identity;
-  const ids = [sessionId, ...(sessionFile === undefined ? [] : [copyId(sessionId, sessionFile)])];
-  if (ids.includes(context.rootSessionId)) return rootSeat(context, null);
-  const common = { context, declared: category, locate: true };
-  if (agentName === undefined) {
-    return { ...common, ...automaticPlace(options, context, parentAgentName), named: false, certain: true };
-  }
-  const parent = parentAddress(parentAgentName);
-  return { ...common, parent, address: childAddress(parent, agentName), named: true, certain: false };
-}
 
 function typed(error: unknown): TokenBudgetError {
   return error instanceof TokenBudgetError

@@ -27,7 +27,7 @@ import {
 } from "./roster.ts";
 import { parseRoster, rosterFields } from "./roster-file.ts";
 
-/** Nobody makes a task by joining or reading it. */
+/** Joining or reading never makes a task. */
 export function noSuchTask({ runId, storageRoot }: TaskContext): TokenBudgetError {
   return new TokenBudgetError(
     "not_found",
@@ -79,7 +79,7 @@ export class Registry implements TaskFacts {
     return this.layout.history(address);
   }
 
-  /** The agents, in the order of registration; none when nobody has registered yet. Costs one look while nothing changes. */
+  /** The agents, in the order of registration; none before the first one registers. Costs one look while nothing changes. */
   read(): Roster {
     const known = this.#known;
     // Taken before: what changes while it is read has another one. Who reads once needs none.

@@ -1,7 +1,9 @@
 // The registry's file format: agents as JSON, with paths relative to the storage so that it can be moved whole. Every
 // field is checked on the way in; the message names the field. Pure.
+
 import { isAbsolute, join, relative, sep } from "node:path";
 import { shownValue } from "../errors.ts";
+import { isRecord } from "../shapes.ts";
 import { isAddress } from "./addresses.ts";
 import { parseCategory } from "./category.ts";
 import { isAbsolutePath, isId, type TaskContext } from "./context.ts";
@@ -28,10 +30,6 @@ function isLabel(value: unknown): boolean {
   } catch {
     return false;
   }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isTexts(value: unknown): boolean {

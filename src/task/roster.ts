@@ -30,7 +30,7 @@ export interface RosterAgent extends Categorized {
   /** When it was registered, ISO 8601. */
   readonly created: string;
   readonly state: AgentState;
-  /** When a person last decided the category, ISO 8601; absent when nobody has. What logs said before is outdated. */
+  /** When a person last decided the category, ISO 8601; absent when none has. What logs said before is outdated. */
   readonly decided?: string;
   /** The agent of pi-subagents that a child is, by the name its definition has. */
   readonly subagent?: string;
@@ -56,7 +56,7 @@ export interface SessionName {
 /** A session that wants to be an agent of the task. */
 export interface Registration extends SessionName {
   readonly address: string;
-  /** Whether somebody chose that address; an automatic one gives way to the one the session has. */
+  /** Whether that address was chosen; an automatic one gives way to the one the session has. */
   readonly named: boolean;
   /** Null for the root. */
   readonly parent: string | null;
@@ -148,7 +148,7 @@ function assertFree(roster: Roster, { address }: Registration): void {
   );
 }
 
-/** The address with the first number behind it that nobody has. */
+/** The address with the first free number behind it. */
 function freeName(roster: Roster, address: string): string {
   const taken = new Set(roster.map((agent) => agent.address));
   const base = address.replace(/_\d{1,6}$/, "");
@@ -203,7 +203,7 @@ export function withSession(roster: Roster, wanted: Registration, task: TaskFact
 
 /**
  * The roster with a new child's parent as that one's own log says it is: an entry that became ordinary by mistake makes
- * no child ordinary. Throws when nobody can say what the parent's content is.
+ * no child ordinary. Throws when what the parent's content is cannot be known.
  */
 export function withParentContent(
   roster: Roster,

@@ -1,5 +1,7 @@
 // The todo list as the branch says it: the last write on it, and nothing else. Pure.
+
 import type { BranchIndex } from "../log/branch.ts";
+import { isRecord } from "../shapes.ts";
 import { ROOT_ADDRESS } from "../task/addresses.ts";
 import { copyOf, isFinished, TODO_STATUSES, type TodoItem, type TodoStatus } from "./list.ts";
 
@@ -26,10 +28,6 @@ export interface TodoState {
 }
 
 export const NO_TODOS: TodoState = { todos: [], clearedByUser: false, window: 0, isFolded: false };
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
-}
 
 function isItem(value: unknown): value is TodoItem {
   return isRecord(value) && typeof value.content === "string" && TODO_STATUSES.includes(value.status as TodoStatus);

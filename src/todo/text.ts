@@ -1,7 +1,8 @@
 // The todo list as text for the model: the answer of a write, and the section of a bootstrap. Every line is bounded. Pure.
+
+import { counted } from "../figures.ts";
 import { droppedTodosText, openTodosText, TODOS_CLEARED_NOTICE, TODOS_EMPTY, todoCountsText } from "../prompts.ts";
 import { countCodePoints, plainLine, shorten } from "../storage/text.ts";
-import { counted } from "../words.ts";
 import { countOf, type TodoItem } from "./list.ts";
 import type { TodoState } from "./replay.ts";
 

@@ -1,7 +1,9 @@
 // A tool's arguments against its own table, on what the model sent, before a host coerces anything. Read leniently where
 // a value can only mean one thing, and then the result says so; everything else that is wrong is an error that teaches.
+
 import { shownValue, TokenBudgetError } from "../errors.ts";
 import { readAsNotice } from "../prompts.ts";
+import { isRecord } from "../shapes.ts";
 import { type ParamSpec, type ParamsOf, TOOL_SPECS, type ToolName, type ToolSpec } from "./specs.ts";
 
 /** A kind of value, as sentences name it. */
@@ -52,10 +54,6 @@ function inJson(text: string, isKind: (value: unknown) => boolean): unknown {
   }
 }
 
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** The one thing that a string can mean for a parameter that takes none; undefined when it means nothing. */
 function meantBy(text: string, type: ParamSpec["type"]): unknown {
   switch (type) {
@@ -100,9 +98,9 @@ function checkedValue(given: unknown, param: ParamSpec, place: Place, field: str
 
 /** `place.prefix` names the item itself. */
 function checkedItem(given: unknown, fields: ToolSpec["params"], { tool, prefix, notices }: Place): object {
-  const meant = typeof given === "string" ? inJson(given, isObject) : undefined;
+  const meant = typeof given === "string" ? inJson(given, isRecord) : undefined;
   const item = meant ?? given;
-  if (!isObject(item))
+  if (!isRecord(item))
     throw new TokenBudgetError(
       "invalid_argument",
       `${tool}: ${prefix} is ${shownValue(given)}; it must be an object with ${Object.keys(fields).join(" and ")}.`,
@@ -141,15 +139,25 @@ export interface ReadArguments<N extends ToolName> {
 export function readArguments<N extends ToolName>(name: N, raw: unknown): ReadArguments<N> {
   const notices: string[] = [];
   const place = { tool: name, prefix: "", fields: TOOL_SPECS[name].params, notices };
-  const meant = typeof raw === "string" ? inJson(raw, isObject) : undefined;
+  const meant = typeof raw === "string" ? inJson(raw, isRecord) : undefined;
   const given = meant ?? raw ?? {};
-  if (!isObject(given))
+  if (!isRecord(given))
     throw new TokenBudgetError(
       "invalid_argument",
       `${name}: the arguments are ${shownValue(raw)}, not an object; ${fieldList(place)}.`,
     );
   if (meant !== undefined) notices.push(readAsNotice("the object of arguments", "an object"));
   return { params: checkedFields(given, place) as ParamsOf<N>, notices };
+}
+
+/** Whether a call's arguments are those of a tool of ours. */
+export function isValidCall(toolName: string, args: unknown): boolean {
+  try {
+    readArguments(toolName as ToolName, args);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** 0.73.1 makes these null where a parameter may be null, whatever the model meant. */
@@ -160,7 +168,7 @@ const NULLED: ReadonlySet<unknown> = new Set(["", 0, false]);
  * as they are, since another extension may have changed them. `sent` is undefined for a call that is not on the log.
  */
 export function argumentsToRun<N extends ToolName>(name: N, handed: unknown, sent: unknown): ReadArguments<N> {
-  if (sent === undefined || !isObject(handed)) return readArguments(name, handed);
+  if (sent === undefined || !isRecord(handed)) return readArguments(name, handed);
   const asSent = readArguments(name, sent);
   const wasNulled = ([field, value]: [string, unknown]) =>
     NULLED.has(value) && (handed as Readonly<Record<string, unknown>>)[field] === null;

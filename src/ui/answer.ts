@@ -1,6 +1,6 @@
 // The answer of a command: laid out for the terminal that shows it, as it is where there is none.
 import type { HostContext } from "../host/api.ts";
-import { notify } from "../host/host.ts";
+import { notify } from "../host/context.ts";
 import { terminalColumns } from "../host/widget.ts";
 import { laidOut } from "./columns.ts";
 

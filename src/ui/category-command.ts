@@ -7,7 +7,10 @@ import { type Category, parseCategory } from "../task/category.ts";
 import { defineCommand, usageOf } from "./commands.ts";
 
 /** What the command needs of the guard. */
-export type CategoryCommandGuard = Pick<CategoryGuard, "describe" | "labels" | "decide" | "place" | "standing">;
+export type CategoryCommandGuard = Pick<
+  CategoryGuard,
+  "describe" | "labels" | "decide" | "chooseModel" | "classification"
+>;
 
 const IN_RUN =
   "The category is not changed during a run: what is being sent was allowed under the old one. Wait for its end, or stop it.";
@@ -31,9 +34,9 @@ async function change(guard: CategoryCommandGuard, ctx: HostContext, argument: s
   if (category !== null && !known.includes(category)) return unknownLabel(category, known);
   if (!ctx.isIdle()) return IN_RUN;
   await guard.decide(ctx, category);
-  const placing = await guard.place(ctx);
+  const choice = await guard.chooseModel(ctx);
   const lines = guard.describe(ctx);
-  return [...lines, ...(placing.type === "refused" ? [shownToPerson(placing.error)] : [])].join("\n");
+  return [...lines, ...(choice.type === "refused" ? [shownToPerson(choice.error)] : [])].join("\n");
 }
 
 export function categoryCommand(

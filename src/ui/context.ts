@@ -1,12 +1,13 @@
 // What /context says: the window, its budget, when reminder and checkpoint come, and from which settings. Every figure
 // follows from the lines above it. Pure.
+
+import { counted, grouped } from "../figures.ts";
 import type { LoadedSettings, SettingName, Settings } from "../settings.ts";
 import { TriggerSettings } from "../settings.ts";
 import { agentName } from "../task/addresses.ts";
 import { type AsideReason, asideText } from "../window/aside.ts";
 import { type BudgetFigures, type Thresholds, thresholds } from "../window/budget.ts";
 import type { Phase } from "../window/phase.ts";
-import { counted, grouped } from "../words.ts";
 
 export interface ContextFacts {
   readonly windowId: string;

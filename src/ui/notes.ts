@@ -1,9 +1,9 @@
 // What /notes says: lists of notes and a note's text, bounded and safe to show. Reads through what it is given only.
 import { messageOf } from "../errors.ts";
+import { counted, grouped, localTime } from "../figures.ts";
 import { fullPath, noteName, parseNotePrefix } from "../notes/paths.ts";
 import type { NotesStore } from "../notes/store.ts";
 import { agentName, isAddress } from "../task/addresses.ts";
-import { counted, grouped, localTime } from "../words.ts";
 import { CHOICES_MAX, type Choice } from "./commands.ts";
 import { bounded, safeText } from "./text.ts";
 

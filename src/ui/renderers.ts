@@ -1,11 +1,12 @@
 // How calls and results of the tools are drawn: one line each by default, whole when expanded. A table by tool, so that a
 // new tool must have its line. Everything drawn comes from the log and may be anything, so nothing here trusts a shape.
+
+import { counted, grouped } from "../figures.ts";
 import type { DrawnResult, ToolRenderer, UiComponent, UiTheme } from "../host/ui.ts";
 import { noteName } from "../notes/paths.ts";
 import { agentName } from "../task/addresses.ts";
 import type { TodoItem } from "../todo/list.ts";
 import { TOOL_SPECS, type ToolName } from "../tools/specs.ts";
-import { counted, grouped } from "../words.ts";
 import { fitted, wrapped } from "./columns.ts";
 import { countsLine, drawnTodo } from "./todo-lines.ts";
 

@@ -1,6 +1,7 @@
 // The line that says where the window stands, in the host's footer. Pure.
+
+import { counted } from "../figures.ts";
 import type { Phase } from "../window/phase.ts";
-import { counted } from "../words.ts";
 
 export interface StatusFacts {
   readonly windowId: string;

@@ -2,11 +2,11 @@
 import type { TaskDispatcher } from "../dispatch/dispatcher.ts";
 import type { FileView, TaskView } from "../dispatch/task-view.ts";
 import { messageOf, shownValue } from "../errors.ts";
+import { counted, grouped, localTime } from "../figures.ts";
 import type { HostCommand, HostContext } from "../host/api.ts";
 import { plainLine, shorten } from "../storage/text.ts";
 import { agentName } from "../task/addresses.ts";
 import type { TodoItem } from "../todo/list.ts";
-import { counted, grouped, localTime } from "../words.ts";
 import { CHOICES_MAX, type Choice, defineCommand, usageOf } from "./commands.ts";
 import { safeText } from "./text.ts";
 import { wholeList } from "./todo-lines.ts";

@@ -49,34 +49,32 @@ export class SessionTodos {
     });
   }
 
-  /** Follows the session: to be called after the handlers that keep its parts. */
-  follow(): void {
-    const rebuilt = (_event: object, ctx: HostContext): undefined => {
+  /** What is done at the host's events; registers the command. To be taken after the steps that open the session. */
+  steps() {
+    const rebuilt = (_event: object, ctx: HostContext): void => {
       const owner = this.#sessions.of(ctx);
       this.#publish(owner);
       this.#draw(owner);
-      return undefined;
     };
-    const run = (isGoingOn: boolean) => {
-      return (_event: object, ctx: HostContext): undefined => {
-        this.#inRun = isGoingOn;
+    const inRun = (isInRun: boolean) => {
+      return (_event: object, ctx: HostContext): void => {
+        this.#inRun = isInRun;
         this.#draw(this.#sessions.of(ctx));
-        return undefined;
       };
     };
-    this.#host.on("session_start", (event, ctx) => {
-      // The host has taken all widgets away.
-      this.#drawn = undefined;
-      this.#inRun = false;
-      return rebuilt(event, ctx);
-    });
-    this.#host.on("session_tree", rebuilt);
-    this.#host.on("agent_start", run(true));
-    // A request: the user's message that folds a finished list is on the branch now.
-    this.#host.on("context", run(true));
-    this.#host.on("agent_end", run(false));
-    this.#host.on("session_compact", run(false));
     this.#host.registerCommand("todos", this.#command());
+    return {
+      sessionStarted: (event: object, ctx: HostContext) => {
+        // The host has taken all widgets away.
+        this.#drawn = undefined;
+        this.#inRun = false;
+        rebuilt(event, ctx);
+      },
+      rebuilt,
+      /** A run has begun, or makes a request: the user's message that folds a finished list is on the branch then. */
+      running: inRun(true),
+      idle: inRun(false),
+    };
   }
 
   #state({ branch, agent }: TodoOwner): TodoState {

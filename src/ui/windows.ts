@@ -1,12 +1,12 @@
 // What /windows says: the windows of a session with their counts and first request. Pure over an item source.
 
 import { shownValue } from "../errors.ts";
+import { counted, localTime } from "../figures.ts";
 import type { HistoryReader } from "../history/reader.ts";
 import type { ItemSource } from "../history/source.ts";
 import { type WindowRecord, windowNumber } from "../log/branch.ts";
 import { isWithoutNote } from "../log/marks.ts";
 import { headOf, oneLine, shorten } from "../storage/text.ts";
-import { counted, localTime } from "../words.ts";
 import type { Choice } from "./commands.ts";
 import { safeText } from "./text.ts";
 

@@ -1,6 +1,6 @@
 // Stepping aside: where windows would do harm they are off for the rest of this session, the person is told once why and
 // what brings them back, and the host's own compaction takes over. Process state: the log says nothing of it, so a new
-// session or a restart tries again. Whoever finds the harm gives the reason; nothing here judges.
+// session or a restart tries again. The code that finds the harm gives the reason; nothing here judges.
 
 export interface AsideReason {
   /** In a few words, for the footer. */

@@ -10,7 +10,7 @@ export const COORDINATION_CHANNELS = {
   release: `${PREFIX}release`,
 } as const;
 
-/** Published on `state` whenever it changes, and answered to nobody. */
+/** Published on `state` whenever it changes; there is no answer to it. */
 export interface CoordinationState {
   readonly version: 1;
   readonly sessionId: string;
@@ -103,7 +103,7 @@ export class Coordination {
 
   /** True when the owner changed. */
   #claim(data: unknown): boolean {
-    // On a bus that several sessions share the session that is named answers, and nobody in its stead.
+    // On a bus that several sessions share only the session that is named answers.
     if (isForAnother(data, this.#sessionId)) return false;
     const claim = parseClaim(data, ["version", "sessionId", "owner", "respond"]);
     if (!claim) return this.#refuse(data, "a claim is { version: 1, sessionId, owner, respond? } and nothing else");

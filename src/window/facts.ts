@@ -77,7 +77,7 @@ function factsOfAnswer(row: Row): readonly LogFact[] {
 /** Whether a path names one of the agent's own notes. */
 export type IsOwnNote = (path: unknown) => boolean;
 
-/** Where nobody knows the agent: a path that names an agent names another one. */
+/** Where the agent is not known: a path that names an agent names another one. */
 export const NO_ABSOLUTE_PATH: IsOwnNote = () => false;
 
 export interface PlacedCall extends ToolCallBlock {

@@ -19,7 +19,7 @@ function startOf(branch: BranchIndex, window: WindowRecord): string | undefined 
   return undefined;
 }
 
-/** Names the starts of windows once each: a label that somebody gave or took away on the branch stands. */
+/** Names the starts of windows once each: a label that was given or taken away on the branch stays so. */
 export class WindowLabels {
   /** The starts that have been looked at. */
   readonly #seen = new Set<string>();

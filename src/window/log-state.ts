@@ -106,7 +106,7 @@ function withoutFence(log: LogState, { kind }: Fence): LogState {
   return { ...log, ...fallback, fence: undefined };
 }
 
-/** A compaction of somebody else is no progress: what overflowed before it may overflow after it. */
+/** A compaction that is not ours is no progress: what overflowed before it may overflow after it. */
 function overflowsIn({ overflows }: LogState, { cause }: LogFact & { type: "window_opened" }): number {
   if (cause === undefined) return overflows;
   return cause === "overflow" ? overflows + 1 : 0;

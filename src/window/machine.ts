@@ -42,7 +42,7 @@ export interface LiveState {
   readonly manual: Manual | undefined;
   readonly failedTries: FailedTries;
   readonly promised: PromisedOpening | undefined;
-  /** Requests of this window whose write of an own note somebody else's hook has blocked. */
+  /** Requests of this window whose write of an own note another extension's hook has blocked. */
   readonly blocked: number;
 }
 
@@ -90,7 +90,7 @@ export type LiveEvent =
   | { readonly type: "tool_failed"; readonly toolCallId: string }
   | { readonly type: "note_saved"; readonly toolCallId: string }
   | { readonly type: "note_failed"; readonly toolCallId: string; readonly ofStorage: boolean }
-  /** A write of an own note was called, but somebody else's hook blocked it. */
+  /** A write of an own note was called, but another extension's hook blocked it. */
   | { readonly type: "write_blocked" }
   | { readonly type: "new_context_called"; readonly toolCallId: string; readonly batchIsClosed: boolean }
   /** The result that should have opened a window is written and does not; the window is meant all the same, or nothing is. */
@@ -146,7 +146,7 @@ export type Effect =
   | { readonly type: "end_checkpoint_turn"; readonly storageIsBroken: boolean }
   /** Notes cannot be stored, so no window can help. */
   | { readonly type: "step_aside" }
-  /** Nobody can answer the fence: it is taken back. */
+  /** No tool can answer the fence: it is taken back. */
   | { readonly type: "rest_fence"; readonly requestId: string; readonly because: "no_tools" | "blocked" }
   | { readonly type: "consolidate" }
   /** `reason`: what the compaction is taken for; a finished answer makes an overflow a threshold. */
@@ -239,7 +239,7 @@ function onToolCalled(state: WindowState, event: Live<"tool_called">): Step {
   return live(state, { claim: event.toolCallId }, { type: "allow_tool" });
 }
 
-/** The log takes the fence back; it comes again when there is somebody to answer it. */
+/** The log takes the fence back; it comes again when a tool can answer it. */
 function restFence(state: WindowState, { requestId }: Fence, because: "no_tools" | "blocked"): Step {
   return live(state, { claim: undefined }, { type: "rest_fence", requestId, because });
 }
@@ -263,7 +263,7 @@ function onNoteFailed(state: WindowState, event: Live<"note_failed">): Step {
 /** The bound of a fence: here, because nothing leaves by another way, no sequence of events makes one more request. */
 function onRequestDue(state: WindowState, event: Live<"request_due">): Step {
   const { manual, promised } = state.live;
-  // A fence that nobody can answer has no bound: it is taken back with the next call.
+  // A fence that no tool can answer has no bound: it is taken back with the next call.
   if (!event.canWrite && !manual) return stay(state);
   const isSpent = ({ requests }: { readonly requests: number }) => requests >= event.fenceMaxRequests;
   const isBroken = state.live.failedTries === "storage";
@@ -309,7 +309,7 @@ function onNewContext(state: WindowState, event: Live<"new_context_called">): St
 }
 
 /**
- * At most one reminder and one fallback per window, none under a fence or while one is on its way. A steer does not wait
+ * At most one reminder and one fallback per window, none under a fence or while one is queued. A steer does not wait
  * for what rides along with a later prompt.
  */
 function onBudget(state: WindowState, event: Live<"budget_checked">): Step {

@@ -1,8 +1,9 @@
 // Whether a model's window has room for work once the fixed part of each request and a new window's bootstrap are in it.
 // Without that room each window would be full with its first request, so windows step aside. Pure.
+
+import { grouped } from "../figures.ts";
 import { blocksOf } from "../host/entries.ts";
 import type { BranchIndex, Row } from "../log/branch.ts";
-import { grouped } from "../words.ts";
 import type { AsideReason } from "./aside.ts";
 import { type BudgetSettings, thresholds } from "./budget.ts";
 import { textTokens } from "./token-estimate.ts";

@@ -39,7 +39,7 @@ export class BudgetWatch {
   /** Results of the batch that runs now, by call: they are counted before they are written. */
   readonly #unseen = new Map<string, number>();
   /** Calls whose results this was told of since the last request. */
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
   /** An estimate of what every request holds beside its messages, in tokens. */
   #fixedTokens = FIXED_MIN_TOKENS;
   /** Fallbacks that ride along with the next prompt: what called for them may be gone by then. */
@@ -50,7 +50,7 @@ export class BudgetWatch {
     this.#parts = parts;
   }
 
-  /** Tokens used in this window; null when nobody knows. */
+  /** Tokens used in this window; null when that is not known. */
   used(): number | null {
     const { log } = this.#live.state;
     return this.#meter.used(this.#live.branch, log, this.#fixedTokens);
@@ -60,12 +60,12 @@ export class BudgetWatch {
   requestSent(): void {
     // A call that never reached a tool has a result without an event: the budget is checked here then.
     if (this.#holdsUntoldResult()) this.check("steer");
-    this.#told.clear();
+    this.#reported.clear();
     this.#unseen.clear();
   }
 
   resultArrived(toolCallId: string, content: unknown): void {
-    this.#told.add(toolCallId);
+    this.#reported.add(toolCallId);
     this.#unseen.set(toolCallId, estimatedTokens(content));
   }
 
@@ -98,7 +98,7 @@ export class BudgetWatch {
     return isCalledFor ? [] : [fence.requestId];
   }
 
-  /** Why windows of this model are of no use: the first request would fill each of them. Undefined when they are, or nobody knows. */
+  /** Why windows of this model are of no use: the first request would fill each of them. Undefined when they are, or when that is not known. */
   lacksRoom(): AsideReason | undefined {
     const contextWindow = this.#parts.contextWindow();
     if (contextWindow === undefined) return undefined;
@@ -128,7 +128,7 @@ export class BudgetWatch {
   #holdsUntoldResult(): boolean {
     const { rows, current } = this.#live.branch;
     const newest = rows.length > current.firstRow ? rows.at(-1)?.head : undefined;
-    return newest?.role === "tool" && !this.#told.has(newest.toolCallId ?? "");
+    return newest?.role === "tool" && !this.#reported.has(newest.toolCallId ?? "");
   }
 
   #send(effect: Effect & { type: "send_control" }, remainingTokens: number | undefined): void {

@@ -1,33 +1,35 @@
 // The settled boundary: the journal, overflows that the host does not handle, the budget, and consolidation.
 import { setTimeout as delay } from "node:timers/promises";
 import type { HostContext } from "../host/api.ts";
-import { compact, endsWithRun, type Host, hasStarted } from "../host/host.ts";
+import { compact, endsWithRun, hasStarted } from "../host/context.ts";
+import type { Host } from "../host/host.ts";
 import type { Settled } from "../host/settled.ts";
 import { isFinished, newestResponse } from "../window/responses.ts";
 import type { SessionWindows } from "../window/windows.ts";
-import type { CurrentSession } from "./current.ts";
+import type { Sessions } from "./sessions.ts";
 
-/** Whoever started a run finds what it wrote in the journal when it has ended, but no slow disk holds it up for longer. */
+/** What a run wrote is in the journal when the run has settled, but a slow disk holds it up no longer than this. */
 const SETTLED_SYNC_MAX_MS = 1_000;
 
 /** Has the host drop what it still holds of closed windows, before it compacts by itself again. */
 export type DropClosedWindows = (windows: SessionWindows, ctx: HostContext) => Promise<void>;
 
-export function wireBoundary(host: Host, session: CurrentSession): DropClosedWindows {
+export function boundarySteps(host: Host, sessions: Sessions) {
   let consolidating: Promise<void> | undefined;
-  const drop = async (windows: SessionWindows, ctx: HostContext, isOff: boolean) => {
-    if (endsWithRun(ctx) || !ctx.isIdle() || !windows.compactions.needsConsolidation(isOff)) return;
-    consolidating = windows.compactions.consolidate(() => compact(ctx));
+  const drop = async ({ compactions }: SessionWindows, ctx: HostContext, isOff: boolean) => {
+    if (endsWithRun(ctx) || !ctx.isIdle() || !compactions.needsConsolidation(isOff)) return;
+    consolidating = compactions.consolidate(() => compact(ctx));
     await consolidating;
     consolidating = undefined;
   };
-  const boundary = async (settled: Settled, ctx: HostContext) => {
-    const { branch, windows, enabled, publish } = session.of(ctx);
-    if (!enabled()) return drop(windows, ctx, true);
+  const reached = async (settled: Settled, ctx: HostContext) => {
+    const session = sessions.of(ctx);
+    const { branch, windows } = session;
+    if (!session.enabled()) return drop(windows, ctx, true);
     labelOpeners(host, windows, ctx);
     const overflowed = !settled.aborted && !isFinished(branch) && host.isOverflow(newestResponse(branch), ctx);
     const started = windows.loop.settled({ overflowed, aborted: settled.aborted });
-    publish();
+    session.publish();
     if (started) {
       // Some hosts end the process behind this handler: what was started is waited for where it runs already.
       if (hasStarted(ctx)) await host.turnEnd(ctx);
@@ -35,20 +37,22 @@ export function wireBoundary(host: Host, session: CurrentSession): DropClosedWin
     }
     await drop(windows, ctx, false);
   };
-  host.onSettled(
-    async (settled, ctx) => {
-      const journaled = session.of(ctx).access.sync();
-      await boundary(settled, ctx);
+  const settled = host.settledBoundary(
+    async (how, ctx) => {
+      const journaled = sessions.of(ctx).journal.sync();
+      await reached(how, ctx);
       await Promise.race([journaled, delay(SETTLED_SYNC_MAX_MS, undefined, { ref: false })]);
     },
-    () => session.running.retry(),
+    () => sessions.running.loaded.retry,
   );
-  // A prompt that comes meanwhile waits for the few milliseconds it takes: otherwise hosts reject or lose it.
-  host.on("input", async () => {
-    await consolidating;
-    return undefined;
-  });
-  return (windows, ctx) => drop(windows, ctx, true);
+  return {
+    settled,
+    /** A prompt that comes meanwhile waits for the few milliseconds it takes: otherwise hosts reject or lose it. */
+    waitForConsolidation: async () => {
+      await consolidating;
+    },
+    drop: ((windows, ctx) => drop(windows, ctx, true)) satisfies DropClosedWindows,
+  };
 }
 
 function labelOpeners(host: Host, windows: SessionWindows, ctx: HostContext): void {

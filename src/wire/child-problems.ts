@@ -1,5 +1,5 @@
 // What is wrong with the children of a session, as its registry and the files of its launcher say. Only looks.
-import type { SessionParts } from "../session.ts";
+import type { Session } from "../session/session.ts";
 import { strays } from "../subagents/strays.ts";
 import { isBelow } from "../task/addresses.ts";
 import type { TaskAgent } from "../task/roster.ts";
@@ -12,7 +12,7 @@ export interface ChildProblems {
 }
 
 /** What is wrong with the children of a session since it started; nothing when the registry cannot be read. */
-export function childProblems({ task, agent, sessionFile }: SessionParts, sinceMs: number): ChildProblems {
+export function childProblems({ task, agent, sessionFile }: Session, sinceMs: number): ChildProblems {
   try {
     const agents = task.agents();
     const newest = new Map<string, TaskAgent>();

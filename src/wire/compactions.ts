@@ -1,71 +1,67 @@
 // Compactions: those of the host become windows, and `/context` opens one by hand.
 import type { HostContext } from "../host/api.ts";
-import { type Host, hasScreen, notify } from "../host/host.ts";
+import { hasScreen, notify } from "../host/context.ts";
+import type { Host } from "../host/host.ts";
 import { offerLine, TypedInstructions } from "../host/typed.ts";
-import type { SessionParts } from "../session.ts";
+import type { Session } from "../session/session.ts";
 import { isConfirmed } from "../ui/ask.ts";
 import type { OpenedByHand, StartControlTurn } from "../window/compactions.ts";
 import { becauseOf } from "../window/notices.ts";
-import type { CurrentSession } from "./current.ts";
+import type { Sessions } from "./sessions.ts";
 
 /** How a control turn that waits inside a compaction hook is run. */
 function controlTurn(host: Host, ctx: HostContext): StartControlTurn {
   return (start) => ({ start, end: host.turnEnd(ctx), abort: () => ctx.abort() });
 }
 
-export function wireCompactions(host: Host, session: CurrentSession): void {
+export function compactionSteps(host: Host, sessions: Sessions) {
   const typed = new TypedInstructions();
-  host.on("session_start", (_event, ctx) => {
-    typed.listen(ctx);
-    return undefined;
-  });
-  host.on("session_shutdown", () => {
-    typed.stop();
-    return undefined;
-  });
-  host.onCompacting(async (compaction, ctx) => {
-    // Without parts of the session nothing of ours stands in the way of the host's own compaction.
-    const parts = session.tryOf(ctx);
-    void parts?.access.sync();
-    if (!parts) return undefined;
-    const { windows, publish } = parts;
-    const isOn = parts.enabled();
-    const answer = await windows.compactions.start(compaction, controlTurn(host, ctx));
-    if (!isOn) return answer;
-    if (answer?.cancel) host.repeat(ctx, windows.loop.takeUnwritten());
-    publish();
-    return answer;
-  });
-  host.on("session_compact", (_event, ctx) => {
-    const { windows, publish } = session.of(ctx);
-    // A manual compaction that stopped a running turn lets the work go on, unless somebody else will.
-    const resumes = windows.compactions.ended(true);
-    const unwritten = windows.loop.takeUnwritten();
-    host.repeat(ctx, unwritten);
-    if (resumes && unwritten.length === 0) host.whenIdle(ctx, () => windows.compactions.continueRun());
-    publish();
-    return undefined;
-  });
-  // 0.73.1 lets a person walk the tree meanwhile, 0.84.4 while no turn runs.
-  host.on("session_before_tree", (_event, ctx) => {
-    if (session.tryOf(ctx)?.windows.compactions.bindsBranch !== true) return undefined;
-    notify(ctx, WALK_LATER_NOTICE, "warning");
-    return { cancel: true };
-  });
-  host.onCompactionFailed((failure, ctx) => {
-    const { windows } = session.of(ctx);
-    const isOurs = windows.compactions.consolidating;
-    windows.compactions.ended(false);
-    if (failure.isRefusal && !isOurs) notify(ctx, shortSessionNotice(ctx, typed.take()), "info");
-  });
-  // 0.73.1 tells of no failure: a run that starts says that the compaction is over, unless the compaction started it.
-  host.on("agent_start", (_event, ctx) => {
-    const { live, windows } = session.of(ctx);
-    if (live.state.live.manual?.phase === "awaiting") return undefined;
-    windows.compactions.ended(false);
-    host.repeat(ctx, windows.loop.takeUnwritten());
-    return undefined;
-  });
+  return {
+    listenToEditor: (_event: object, ctx: HostContext) => typed.listen(ctx),
+    close: () => typed.stop(),
+    start: host.compacting(async (compaction, ctx) => {
+      // Without a session nothing of ours is in the way of the host's own compaction.
+      const session = sessions.tryOf(ctx);
+      void session?.journal.sync();
+      if (!session) return undefined;
+      const { compactions, loop } = session.windows;
+      const isOn = session.enabled();
+      const answer = await compactions.start(compaction, controlTurn(host, ctx));
+      if (!isOn) return answer;
+      if (answer?.cancel) host.runs.repeat(ctx, loop.takeUnwritten());
+      session.publish();
+      return answer;
+    }),
+    ended: (_event: object, ctx: HostContext) => {
+      const session = sessions.of(ctx);
+      const { compactions, loop } = session.windows;
+      // A manual compaction that stopped a running turn lets the work be resumed, unless another extension will.
+      const resumes = compactions.ended(true);
+      const unwritten = loop.takeUnwritten();
+      host.runs.repeat(ctx, unwritten);
+      if (resumes && unwritten.length === 0) host.runs.whenIdle(ctx, () => compactions.continueRun());
+      session.publish();
+    },
+    /** 0.73.1 lets a person walk the tree meanwhile, 0.84.4 while no turn runs. */
+    holdTree: (_event: object, ctx: HostContext) => {
+      if (sessions.tryOf(ctx)?.windows.compactions.bindsBranch !== true) return undefined;
+      notify(ctx, WALK_LATER_NOTICE, "warning");
+      return { cancel: true } as const;
+    },
+    failed: host.compactionFailed((failure, ctx) => {
+      const { compactions } = sessions.of(ctx).windows;
+      const isOurs = compactions.consolidating;
+      compactions.ended(false);
+      if (failure.isRefusal && !isOurs) notify(ctx, shortSessionNotice(ctx, typed.take()), "info");
+    }),
+    /** 0.73.1 tells of no failure: a run that starts says that the compaction is over, unless the compaction started it. */
+    runStarted: (_event: object, ctx: HostContext) => {
+      const { live, windows } = sessions.of(ctx);
+      if (live.state.live.manual?.phase === "awaiting") return;
+      windows.compactions.ended(false);
+      host.runs.repeat(ctx, windows.loop.takeUnwritten());
+    },
+  };
 }
 
 const WALK_LATER_NOTICE =
@@ -85,25 +81,25 @@ const WORKING = "The model is working. Press Escape first, then type /context ne
 /** `/context new`: like `/compact`, it lets a run that it interrupts go on in the new window. */
 export async function openWindow(
   host: Host,
-  parts: SessionParts,
+  session: Session,
   ctx: HostContext,
   instructions: string | undefined,
 ): Promise<string> {
   const never = new AbortController().signal;
   const isInRun = !ctx.isIdle();
   const turn: StartControlTurn = (start) => ({ start, end: host.runEnd(ctx), abort: () => ctx.abort() });
-  const opened = await parts.windows.compactions.openByHand(instructions, never, turn);
-  if (opened.type !== "opened") return openedText(parts, opened);
-  if (!isInRun) return openedText(parts, opened, "the next message starts in it");
-  if (parts.coordination.owner !== undefined) return openedText(parts, opened, "another extension goes on in it");
-  host.whenIdle(ctx, () => parts.windows.compactions.continueRun());
-  return openedText(parts, opened, "the work goes on in it");
+  const opened = await session.windows.compactions.openByHand(instructions, never, turn);
+  if (opened.type !== "opened") return openedText(session, opened);
+  if (!isInRun) return openedText(session, opened, "the next message starts in it");
+  if (session.coordination.owner !== undefined) return openedText(session, opened, "another extension goes on in it");
+  host.runs.whenIdle(ctx, () => session.windows.compactions.continueRun());
+  return openedText(session, opened, "the work goes on in it");
 }
 
 /** `/context new --without-note`: the way out of a window that the provider refuses. No request is made. */
-export async function openWithoutNote(parts: SessionParts, ctx: HostContext): Promise<string> {
+export async function openWithoutNote(session: Session, ctx: HostContext): Promise<string> {
   if (!ctx.isIdle()) return WORKING;
-  const question = `Nothing is noted for it. What ${parts.branch.current.id} holds can be read back, and the model is told so.`;
+  const question = `Nothing is noted for it. What ${session.branch.current.id} holds can be read back, and the model is told so.`;
   const choice = {
     title: "Open the next window without a note?",
     detail: question,
@@ -113,13 +109,13 @@ export async function openWithoutNote(parts: SessionParts, ctx: HostContext): Pr
   if (hasScreen(ctx) && !(await isConfirmed(ctx, choice))) return "The window stays as it is.";
   if (!ctx.isIdle()) return WORKING;
   return openedText(
-    parts,
-    parts.windows.compactions.openWithoutNote(),
+    session,
+    session.windows.compactions.openWithoutNote(),
     "nothing was noted for it. The next message starts in it",
   );
 }
 
-function openedText({ branch }: SessionParts, opened: OpenedByHand, goesOn = ""): string {
+function openedText({ branch }: Session, opened: OpenedByHand, goesOn = ""): string {
   switch (opened.type) {
     case "opened": {
       const why =

@@ -21,10 +21,11 @@ import { doctorReport } from "../doctor/report.ts";
 import { messageOf } from "../errors.ts";
 import { JournalReader } from "../history/journal-reader.ts";
 import type { Host } from "../host/host.ts";
-import { programFolder } from "../host/version.ts";
-import type { SessionParts } from "../session.ts";
+import { runningHost } from "../packages/host.ts";
+import { ownPackage } from "../packages/own.ts";
+import type { Session } from "../session/session.ts";
+import { problemLines } from "../settings.ts";
 import type { AdapterResult } from "../subagents/adapter.ts";
-import { ownPackage, packageOf } from "../subagents/packages.ts";
 import { locatorLayout } from "../task/layout.ts";
 import { TOOL_NAMES } from "../tools/specs.ts";
 import { childProblems } from "./child-problems.ts";
@@ -39,19 +40,15 @@ export interface Surroundings {
   copies: () => readonly string[];
 }
 
-const HOST_NAME = /^@(mariozechner|earendil-works)\/pi-coding-agent$/;
-
 function hostPackage() {
-  const folder = programFolder();
-  const found = folder === undefined ? undefined : packageOf(folder);
-  return found && HOST_NAME.test(found.name) ? found : undefined;
+  return runningHost()?.found;
 }
 
-async function journalFacts({ access, task, agent }: SessionParts): Promise<JournalFacts> {
-  await access.sync();
+async function journalFacts({ access, journal, task, agent }: Session): Promise<JournalFacts> {
+  await journal.sync();
   const { historyDir: directory } = task;
   const items = (await access.historyOf(undefined)).rows.length;
-  const isStopped = access.isStopped;
+  const { isStopped } = journal;
   try {
     const { rows } = await new JournalReader({ directory, agent }).refresh();
     return { items, journaled: rows.length, directory, isStopped };
@@ -63,8 +60,8 @@ async function journalFacts({ access, task, agent }: SessionParts): Promise<Jour
 /** pi-subagents is asked when the session starts; what takes longer is not known yet. */
 const ASKED_MAX_MS = 5_000;
 
-export async function examine(host: Host, parts: SessionParts, surroundings: Surroundings): Promise<string> {
-  const { task, notes } = parts;
+export async function examine(host: Host, session: Session, surroundings: Surroundings): Promise<string> {
+  const { task, notes } = session;
   await Promise.race([surroundings.asked, delay(ASKED_MAX_MS, undefined, { ref: false })]);
   const { adapter, copies } = surroundings;
   const { storageRoot } = task.context;
@@ -74,7 +71,7 @@ export async function examine(host: Host, parts: SessionParts, surroundings: Sur
   const written = await checkNotes(notes);
   return doctorReport([
     checkVersions({ host: hostPackage(), node: process.versions.node, own: ownPackage()?.version ?? "unknown" }),
-    checkWindows({ enabled: parts.enabled(), aside: parts.aside.reason }),
+    checkWindows({ enabled: session.enabled(), aside: session.aside.reason }),
     checkStorage([storageRoot, notes.root, task.registry.layout.directory, task.historyDir]),
     written,
     checkLocks(
@@ -83,11 +80,11 @@ export async function examine(host: Host, parts: SessionParts, surroundings: Sur
     ),
     checkProcesses(task.otherProcess()),
     checkRegistry(task.registry),
-    checkJournal(await journalFacts(parts)),
+    checkJournal(await journalFacts(session)),
     checkAdapter(adapter, task.parent !== null, hostPackage()?.name),
-    checkChildren(childProblems(parts, parts.openedMs)),
+    checkChildren(childProblems(session, session.openedMs)),
     checkTools(TOOL_NAMES, host.ownTools(), host.activeTools()),
-    checkSettings(parts.problems),
+    checkSettings(problemLines(session.loaded.problems)),
     checkCopies(copies()),
   ]);
 }

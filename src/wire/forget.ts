@@ -1,8 +1,8 @@
 // `/token-budget forget`: removes what a session has left beside the host's own file. It asks first, and never touches what
 // somebody has open: this session's goes when it ends, another one's only when nobody runs any agent of it.
 import type { HostContext } from "../host/api.ts";
-import { hasScreen } from "../host/host.ts";
-import type { SessionParts } from "../session.ts";
+import { hasScreen } from "../host/context.ts";
+import type { Session } from "../session/session.ts";
 import { removeTask, taskNamed, tasksIn } from "../task/forget.ts";
 import { isConfirmed } from "../ui/ask.ts";
 import type { Choice } from "../ui/commands.ts";
@@ -14,13 +14,13 @@ const ANSWERS = { no: "No, keep it all", yes: "Yes, remove it" };
 /** Sessions that are completed; any other is forgotten by its id all the same. */
 const OFFERED_MAX = 50;
 
-export async function forget(parts: SessionParts, wanted: string, agentDir: string, ctx: HostContext): Promise<string> {
+export async function forget(session: Session, wanted: string, agentDir: string, ctx: HostContext): Promise<string> {
   if (!hasScreen(ctx)) return "Nothing was removed: this asks first, and nobody can be asked here.";
-  const { task } = parts;
+  const { task } = session;
   const { storageRoot } = task.context;
-  if (wanted === "") return forgetThis(parts, ctx);
+  if (wanted === "") return forgetThis(session, ctx);
   const context = taskNamed(storageRoot, wanted, {});
-  if (context.runId === task.context.runId) return forgetThis(parts, ctx);
+  if (context.runId === task.context.runId) return forgetThis(session, ctx);
   const detail = `${WHAT} are removed from ${storageRoot}, for good. Pi's own session file stays.`;
   if (!(await isConfirmed(ctx, { title: `Forget session ${context.runId}?`, detail, ...ANSWERS })))
     return "Nothing was removed.";
@@ -28,25 +28,25 @@ export async function forget(parts: SessionParts, wanted: string, agentDir: stri
   return `What session ${context.runId} had left in ${storageRoot} is removed. Pi's own session file stays.`;
 }
 
-async function forgetThis(parts: SessionParts, ctx: HostContext): Promise<string> {
-  const { task } = parts;
+async function forgetThis(session: Session, ctx: HostContext): Promise<string> {
+  const { task } = session;
   if (task.parent !== null) {
     return `This session is ${task.agent} of another one's task: forget that one, ${task.context.runId}, when it has ended.`;
   }
   if (task.isEphemeral) return "This session has no file: what it writes goes when it ends anyway.";
-  if (parts.goesAtEnd()) return "It is asked for already: what this session leaves goes when it ends.";
+  if (session.forgetting.isAsked()) return "It is asked for already: what this session leaves goes when it ends.";
   const other = task.otherProcess();
   if (other !== undefined)
     return `Nothing will be removed: another Pi, process ${other}, has this session open too. End that one first, then ask again.`;
   const detail = `${WHAT} are removed from ${task.context.storageRoot} when it ends, for good. Pi's own session file stays.`;
   if (!(await isConfirmed(ctx, { title: "Forget this session when it ends?", detail, ...ANSWERS })))
     return "Nothing will be removed.";
-  parts.forgetAtEnd();
+  session.forgetting.ask();
   return "What this session leaves goes when it ends, unless a child of it or another Pi still runs it then. Pi's own session file stays.";
 }
 
 /** The sessions that have left something here, by what was typed. */
-export function forgettable({ task }: SessionParts, typed: string): readonly Choice[] {
+export function forgettable({ task }: Session, typed: string): readonly Choice[] {
   const word = "forget ";
   if (!typed.startsWith(word)) return [];
   const { storageRoot, runId } = task.context;

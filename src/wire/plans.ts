@@ -3,12 +3,9 @@ import { startPublisher } from "../acp/publisher.ts";
 import { ACP_SOCKET_VARIABLE } from "../acp/wire.ts";
 import type { Host } from "../host/host.ts";
 
-export function wirePlans(host: Host, env: Readonly<Record<string, string | undefined>>): void {
-  if (!env[ACP_SOCKET_VARIABLE]) return;
+export function planSteps(host: Host, env: Readonly<Record<string, string | undefined>>) {
+  if (!env[ACP_SOCKET_VARIABLE]) return { close: () => undefined };
   const publisher = startPublisher(host.events, env);
-  host.on("session_shutdown", () => {
-    // Some hosts keep the bus over a reload.
-    publisher?.stop();
-    return undefined;
-  });
+  // Some hosts keep the bus over a reload.
+  return { close: () => publisher?.stop() };
 }

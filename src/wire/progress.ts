@@ -1,6 +1,6 @@
 // Long work of a session in the footer, with Escape to stop it. Work that is over in a moment is never shown.
 import type { HostContext } from "../host/api.ts";
-import { notify } from "../host/host.ts";
+import { notify } from "../host/context.ts";
 import { onEscape, showStatus } from "../host/status.ts";
 import type { Work } from "../storage/work.ts";
 import { progressText } from "../ui/status.ts";

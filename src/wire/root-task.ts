@@ -1,4 +1,4 @@
-// The root task: the journal from which other agents read, what other programs find, and the children of pi-subagents.
+// The root task as other programs find it, and the extension with which children join it.
 import { type CategoryModels, modelName } from "../category/labels.ts";
 import { createRouter } from "../category/router.ts";
 import type { RouteQuestion } from "../dispatch/parent.ts";
@@ -9,90 +9,31 @@ import { realModels } from "../host/models.ts";
 import { loadHostSdk } from "../host/sdk.ts";
 import { agentInfo, announceTask, type TokenBudgetTask } from "../launcher.ts";
 import { ANYTHING, assertObject, FILLED_TEXT, type Fields, optional, YES_NO } from "../options.ts";
-import type { SessionParts } from "../session.ts";
+import type { Session } from "../session/session.ts";
 import { type TaskEntryOptions, writeTaskEntry } from "../subagents/child-entry.ts";
 import type { ChildPlace } from "../task/context.ts";
-import type { CurrentSession, Wiring } from "./current.ts";
+import type { Sessions, Wiring } from "./sessions.ts";
 
 /** Other programs find the root task from session_start to session_shutdown. */
-export function wireLauncher(host: Host, session: CurrentSession, wiring: Wiring): void {
+export function launcherSteps(host: Host, sessions: Sessions, wiring: Wiring) {
   let current: TokenBudgetTask | undefined;
   let unsubscribe = announceTask(host.events, () => current);
-  host.on("session_start", (_event, ctx) => {
-    const parts = session.of(ctx);
-    current = launcherTask(parts, wiring, () => session.opened !== parts);
-    unsubscribe();
-    unsubscribe = announceTask(host.events, () => current);
-    return undefined;
-  });
-  host.on("session_shutdown", () => {
-    current = undefined;
-    unsubscribe();
-    return undefined;
-  });
-}
-
-/**
- * Where the journal is brought up to the log, beside each request, compactions and the settled boundary: behind every
- * message of a running loop. Not at `message_end` itself: some hosts write the message only after it, and 0.73.1 prints an
- * answer before it goes on from an overflow when a handler there takes its time. 0.73.1 tells of the end of a run when
- * `prompt()` has resolved, and the program may have disposed of the session by then: no context is asked for anything.
- */
-export function wireJournal(host: Host, session: CurrentSession): void {
-  const sync = () => {
-    void session.opened?.access.sync();
-    return undefined;
+  return {
+    announce: (_event: object, ctx: HostContext) => {
+      const session = sessions.of(ctx);
+      current = launcherTask(session, wiring, () => sessions.opened !== session);
+      unsubscribe();
+      unsubscribe = announceTask(host.events, () => current);
+    },
+    withdraw: () => {
+      current = undefined;
+      unsubscribe();
+    },
   };
-  // A turn goes to the disk once, with its results, beside the next request; a tool that runs is seen before that.
-  const show = () => {
-    void session.opened?.access.show();
-    return undefined;
-  };
-  for (const event of ["session_tree", "session_compact"] as const) host.on(event, sync);
-  for (const event of ["tool_call", "tool_result"] as const) host.on(event, show);
-  wireExit(host, session);
-}
-
-/** From the start of a run until all of it is in the journal, a process that ends writes down what is missing. */
-function wireExit(host: Host, session: CurrentSession): void {
-  let armed: (() => void) | undefined;
-  let runs = 0;
-  const disarm = (): undefined => {
-    if (armed) onExit(armed, "off");
-    armed = undefined;
-  };
-  host.on("agent_start", () => {
-    const access = session.opened?.access;
-    runs++;
-    if (armed || !access) return undefined;
-    armed = () => access.syncNow();
-    onExit(armed, "on");
-    return undefined;
-  });
-  host.on("agent_end", () => {
-    const ended = runs;
-    const access = session.opened?.access;
-    void access?.sync().then(() => {
-      if (ended !== runs) return;
-      access.rest();
-      disarm();
-    });
-    return undefined;
-  });
-  host.on("session_shutdown", disarm);
-}
-
-/** Any number of sessions may run in one process, so each makes room for its own listener. */
-function onExit(listener: () => void, how: "on" | "off"): void {
-  if (how === "off") process.off("exit", listener);
-  const limit = process.getMaxListeners();
-  // No limit stays none.
-  if (limit > 0) process.setMaxListeners(Math.max(1, limit + (how === "on" ? 1 : -1)));
-  if (how === "on") process.on("exit", listener);
 }
 
 /** Brings a session's entry in the registry up to its log: children may inherit from there. */
-async function raised({ task, access }: SessionParts): Promise<void> {
+async function raise({ task, access }: Session): Promise<void> {
   const registered = task.agentNamed(task.agent);
   const content = access.contentOf(registered);
   if (content !== undefined && content !== registered.category) await task.registry.raiseCategory(task.place, content);
@@ -111,14 +52,14 @@ export function assertChildPlace(of: string, child: ChildPlace): void {
 }
 
 /** A task that children are told of is registered. */
-export async function childExtension(parts: SessionParts, options: TaskEntryOptions = {}): Promise<string> {
-  const { task } = parts;
+export async function childExtension(session: Session, options: TaskEntryOptions = {}): Promise<string> {
+  const { task } = session;
   const { child } = options;
   if (child !== undefined) assertChildPlace("childExtension", child);
   task.assertJoined("An extension for children");
   await task.join();
   // What cannot be written is met again by the child when it registers, and then it takes nothing for ordinary.
-  await raised(parts).catch(() => undefined);
+  await raise(session).catch(() => undefined);
   return writeTaskEntry(task, options);
 }
 
@@ -149,16 +90,16 @@ function routed(
 
 /** A session's place in its root task, as other programs get it. */
 export function launcherTask(
-  parts: SessionParts,
+  session: Session,
   { runningOn, packageDirectory }: Pick<Wiring, "runningOn" | "packageDirectory">,
   hasEnded: () => boolean = () => false,
 ): TokenBudgetTask {
-  const { task, access, sessionId, context, settings, categories } = parts;
+  const { task, access, sessionId } = session;
   const given = Object.freeze({ ...task.context });
   return Object.freeze({
     get context() {
       task.assertJoined("A context for children");
-      // Children find the task, though nobody has said anything in it yet.
+      // Children find the task, though nothing has been said in it yet.
       if (!task.registry.holdsTask()) task.registry.makeDirectory();
       // Who is given children is seen to run; a place that is not the session's own is told by `problem`.
       void task.join().catch(() => undefined);
@@ -171,19 +112,19 @@ export function launcherTask(
     parentAgentName: task.parent,
     sessionId,
     agents: () => task.agents().map((agent) => agentInfo(agent, access.contentOf(agent))),
-    category: () => parts.category(),
+    category: () => session.category(),
     get ended() {
       return hasEnded();
     },
-    childExtension: (child?: ChildPlace) => childExtension(parts, { packageDirectory, child }),
+    childExtension: (child?: ChildPlace) => childExtension(session, { packageDirectory, child }),
     model: () => {
-      const { model } = context();
+      const { model } = session.context();
       return model && `${model.provider}/${model.id}`;
     },
-    route: (question: RouteQuestion) => routed(question, categories, context()),
-    models: () => context().modelRegistry,
+    route: (question: RouteQuestion) => routed(question, session.categories, session.context()),
+    models: () => session.context().modelRegistry,
     sdk: () => loadHostSdk(runningOn),
-    settings,
-    flush: () => parts.flush(),
+    settings: () => session.settings(),
+    flush: () => session.flush(),
   });
 }

@@ -4,20 +4,21 @@ import type { TaskDispatcher } from "../dispatch/dispatcher.ts";
 import { JournalReader } from "../history/journal-reader.ts";
 import type { ItemSource } from "../history/source.ts";
 import type { HostContext } from "../host/api.ts";
-import { endsWithRun, type Host } from "../host/host.ts";
+import { endsWithRun } from "../host/context.ts";
+import type { Host } from "../host/host.ts";
 import { kindAt } from "../storage/blobs.ts";
 import { taskLayout } from "../task/layout.ts";
 import { todosOfHistory } from "../todo/of-history.ts";
 import { showAnswer } from "../ui/answer.ts";
 import { taskCommand, tasksCommand } from "../ui/task-commands.ts";
-import type { CurrentSession, Wiring } from "./current.ts";
 import { launcherTask } from "./root-task.ts";
+import type { Sessions, Wiring } from "./sessions.ts";
 
-export function wireTasks(host: Host, session: CurrentSession, wiring: Wiring): void {
+export function taskSteps(host: Host, sessions: Sessions, wiring: Wiring) {
   let current: Promise<TaskDispatcher> | undefined;
   const dispatcher = (ctx: HostContext): Promise<TaskDispatcher> => {
     if (current === undefined) {
-      const opening = open(host, session, ctx, wiring);
+      const opening = open(host, sessions, ctx, wiring);
       current = opening;
       // One that could not be opened is opened anew the next time.
       opening.catch(() => {
@@ -31,46 +32,41 @@ export function wireTasks(host: Host, session: CurrentSession, wiring: Wiring): 
     current = undefined;
     await (await last?.catch(() => undefined))?.close();
   };
-  host.on("session_start", async (_event, ctx) => {
-    await close();
-    const { context, parent, problem } = session.of(ctx).task;
-    // Only a task that has records has any to bring to their end, and its root does that: it starts before its children.
-    if (
-      parent === null &&
-      problem === undefined &&
-      kindAt(taskLayout(context.storageRoot, context).records) === "directory"
-    )
-      await (await dispatcher(ctx)).list({ viewer: "person" });
-    return undefined;
-  });
-  host.on("session_shutdown", async () => {
-    await close();
-    return undefined;
-  });
   const parts = {
     board: dispatcher,
     show: showAnswer,
     endsWithRun,
-    labels: () => [...session.running.categories.keys()],
+    labels: () => [...sessions.running.categories.keys()],
     openBoard: () => current,
-    todosOf: async (ctx: HostContext, agent: string) => todosOfHistory(await journalOf(session, ctx, agent)),
+    todosOf: async (ctx: HostContext, agent: string) => todosOfHistory(await journalOf(sessions, ctx, agent)),
   };
   host.registerCommand("task", taskCommand(parts));
   host.registerCommand("tasks", tasksCommand(parts));
+  return {
+    /** Only a task that has records has any to bring to their end, and its root does that: it starts before its children. */
+    endInterrupted: async (_event: object, ctx: HostContext) => {
+      await close();
+      const { context, parent, problem } = sessions.of(ctx).task;
+      if (parent !== null || problem !== undefined) return;
+      if (kindAt(taskLayout(context.storageRoot, context).records) !== "directory") return;
+      await (await dispatcher(ctx)).list({ viewer: "person" });
+    },
+    close,
+  };
 }
 
 /** The history of a task's agent, read for a person: no model is shown it. */
-function journalOf(session: CurrentSession, ctx: HostContext, agent: string): Promise<ItemSource> {
-  const { context } = session.of(ctx).task;
+function journalOf(sessions: Sessions, ctx: HostContext, agent: string): Promise<ItemSource> {
+  const { context } = sessions.of(ctx).task;
   const directory = taskLayout(context.storageRoot, context).history(agent);
   return new JournalReader({ directory, agent }).refresh();
 }
 
-async function open(host: Host, session: CurrentSession, ctx: HostContext, wiring: Wiring): Promise<TaskDispatcher> {
+async function open(host: Host, sessions: Sessions, ctx: HostContext, wiring: Wiring): Promise<TaskDispatcher> {
   const { openDispatcher } = await import("../dispatch/create.ts");
-  const report = (problem: string) => host.notices.tell(ctx, `pi-token-budget: ${problem}`, "warning");
+  const report = (problem: string) => host.notices.show(ctx, `pi-token-budget: ${problem}`, "warning");
   const { childExtension, packageDirectory } = wiring;
   const options = { childExtension, report, baseDirectory: ctx.cwd };
   const place = packageDirectory === undefined ? {} : { packageDirectory };
-  return openDispatcher(launcherTask(session.of(ctx), wiring), { ...options, ...place });
+  return openDispatcher(launcherTask(sessions.of(ctx), wiring), { ...options, ...place });
 }

@@ -1,9 +1,8 @@
 // The eight cases of the rule that content decides, with the real table, registry, router and session parts of a task.
 import { describe, expect, test } from "vitest";
-import { dispatchHint } from "../../src/category/hint.ts";
 import { createRouter, mayReceive } from "../../src/category/router.ts";
 import { CategoryModelError } from "../../src/errors.ts";
-import { type Category, canRead, taskCategoryChoice } from "../../src/task/category.ts";
+import { type Category, canRead, dispatchHint, taskCategoryChoice } from "../../src/task/category.ts";
 import type { SessionTask } from "../../src/task/membership.ts";
 import { inMemory, memberOf, newPlace } from "../task/tasks.ts";
 

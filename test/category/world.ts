@@ -2,18 +2,17 @@
 // everything agents and people can do with them, by the package's own functions. What each piece of content really is
 // is kept apart from what the package thinks it is.
 import { expect } from "vitest";
-import { CATEGORY_ENTRY, categoryIn, type LogCategory } from "../../src/category/log.ts";
-import { createRouter } from "../../src/category/router.ts";
 import {
+  type Classification,
+  classify,
   isOutdated,
-  mayRead,
   ownerCategory,
   type RegistryCategory,
-  type Standing,
-  standingOf,
-} from "../../src/category/standing.ts";
+} from "../../src/category/classification.ts";
+import { CATEGORY_ENTRY, categoryIn, type LogCategory } from "../../src/category/log.ts";
+import { createRouter } from "../../src/category/router.ts";
 import { CategoryModelError, TokenBudgetError } from "../../src/errors.ts";
-import { assertFlow, type Category, taskCategoryChoice } from "../../src/task/category.ts";
+import { assertFlow, type Category, mayRead, taskCategoryChoice } from "../../src/task/category.ts";
 import type { TaskFacts } from "../../src/task/roster.ts";
 import {
   agentAt,
@@ -107,15 +106,14 @@ export class World {
   check(): void {
     for (const address of this.#addresses) {
       const secrets = [...(this.#content.get(address) ?? [])];
-      const standing = this.#standing(address);
-      if (standing.type === "known")
-        for (const secret of secrets) expect([address, standing.category]).toEqual([address, secret]);
+      const classification = this.#classification(address);
+      if (classification.type === "known")
+        for (const secret of secrets) expect([address, classification.category]).toEqual([address, secret]);
       const registered = this.#registered(address);
       if (registered.type === "unreadable") continue;
       const owner = ownerCategory(registered, this.#log(address));
       for (const viewer of VIEWERS) {
-        if (mayRead({ type: "known", category: viewer }, owner))
-          for (const secret of secrets) expect(viewer).toBe(secret);
+        if (mayRead(viewer, owner)) for (const secret of secrets) expect(viewer).toBe(secret);
       }
     }
   }
@@ -175,8 +173,8 @@ export class World {
     return this.#logs.get(address) ?? { type: "silent" };
   }
 
-  #standing(address: string): Standing {
-    return standingOf({ registry: this.#registered(address), log: this.#log(address), isChild: address !== "/root" });
+  #classification(address: string): Classification {
+    return classify({ registry: this.#registered(address), log: this.#log(address), isChild: address !== "/root" });
   }
 
   #say(address: string, category: Category): void {
@@ -191,14 +189,14 @@ export class World {
 
   /** What every run begins with. */
   async #agreed(address: string): Promise<Category> {
-    const standing = this.#standing(address);
-    if (standing.type === "unknown") throw new TokenBudgetError("refused", standing.problem);
+    const classification = this.#classification(address);
+    if (classification.type === "unknown") throw new TokenBudgetError("refused", classification.problem);
     const registered = this.#registered(address);
-    if (registered.type === "said" && registered.category !== standing.category) {
-      await this.#file.change((roster) => withLogged(roster, address, standing.category));
+    if (registered.type === "said" && registered.category !== classification.category) {
+      await this.#file.change((roster) => withLogged(roster, address, classification.category));
     }
-    this.#say(address, standing.category);
-    return standing.category;
+    this.#say(address, classification.category);
+    return classification.category;
   }
 
   #take(address: string, content: Iterable<string>): void {
@@ -250,7 +248,9 @@ export class World {
     await this.#agreed(viewer);
     const registered = this.#registered(owner);
     if (registered.type === "unreadable" || this.#registered(viewer).type === "unreadable") return;
-    if (!mayRead(this.#standing(viewer), ownerCategory(registered, this.#log(owner)))) return;
+    const viewing = this.#classification(viewer);
+    if (viewing.type === "unknown") return;
+    if (!mayRead(viewing.category, ownerCategory(registered, this.#log(owner)))) return;
     this.#take(viewer, this.#content.get(owner) ?? []);
   }
 

@@ -21,17 +21,17 @@ function notices(isScreenDrawn: boolean) {
 
 it("wait from when the chat is to be drawn until it is", () => {
   const { said, late } = notices(true);
-  late.tell(CONTEXT, "before", "info");
+  late.show(CONTEXT, "before", "info");
   late.hold();
-  late.tell(CONTEXT, "one", "warning");
+  late.show(CONTEXT, "one", "warning");
   vi.runAllTimers();
   expect(said).toEqual(["before"]);
   late.release();
-  late.tell(CONTEXT, "two", "warning");
+  late.show(CONTEXT, "two", "warning");
   expect(said).toEqual(["before"]);
   vi.runAllTimers();
   expect(said).toEqual(["before", "one", "two"]);
-  late.tell(CONTEXT, "after", "info");
+  late.show(CONTEXT, "after", "info");
   vi.runAllTimers();
   expect(said).toEqual(["before", "one", "two", "after"]);
 });
@@ -39,7 +39,7 @@ it("wait from when the chat is to be drawn until it is", () => {
 it("wait for the last drawing, where one follows the other", () => {
   const { said, late } = notices(true);
   late.hold();
-  late.tell(CONTEXT, "one", "info");
+  late.show(CONTEXT, "one", "info");
   late.release();
   late.hold();
   vi.runAllTimers();
@@ -51,13 +51,13 @@ it("wait for the last drawing, where one follows the other", () => {
 
 it("come behind what the host says now, and at once where nothing is drawn", () => {
   const { said, late } = notices(true);
-  late.tellBehind(CONTEXT, "behind", "info");
+  late.showAfter(CONTEXT, "behind", "info");
   expect(said).toEqual([]);
   vi.runAllTimers();
   expect(said).toEqual(["behind"]);
   const plain = notices(false);
   plain.late.hold();
-  plain.late.tell(CONTEXT, "now", "info");
-  plain.late.tellBehind(CONTEXT, "and now", "info");
+  plain.late.show(CONTEXT, "now", "info");
+  plain.late.showAfter(CONTEXT, "and now", "info");
   expect(plain.said).toEqual(["now", "and now"]);
 });

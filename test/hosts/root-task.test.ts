@@ -13,8 +13,8 @@ import { type RunResult, runPi } from "../../fixtures/pi/cli.ts";
 import { scratchFolder } from "../../fixtures/pi/environment.ts";
 import { call, type Script } from "../../fixtures/pi/scripted-model.ts";
 import { type OpenOptions, openPi, type PiSession, type ToolOutput } from "../../fixtures/pi/session.ts";
+import { ownPackage } from "../../src/packages/own.ts";
 import { childEntryText } from "../../src/subagents/child-entry.ts";
-import { ownPackage } from "../../src/subagents/packages.ts";
 import { closeAfterEach, first, pi } from "./support.ts";
 
 closeAfterEach();

@@ -11,10 +11,10 @@ import { scratchFolder } from "../../fixtures/pi/environment.ts";
 import { currentHostName, PACKAGE_DIR } from "../../fixtures/pi/hosts.ts";
 import { call, type Request, textOf } from "../../fixtures/pi/scripted-model.ts";
 import { type OpenOptions, openPi, type PiSession } from "../../fixtures/pi/session.ts";
+import { type OwnPackage, ownPackage } from "../../src/packages/own.ts";
 import { type AdapterResult, EXTENSION_ID, SubagentsAdapter } from "../../src/subagents/adapter.ts";
 import { writeChildEntry } from "../../src/subagents/child-entry.ts";
 import { agentOverride, missingTools } from "../../src/subagents/diagnostics.ts";
-import { type OwnPackage, ownPackage } from "../../src/subagents/packages.ts";
 import { INSTALL_LIMIT_MS, installSubagents, REAL_SUBAGENTS } from "./real-subagents.ts";
 import { closeAfterEach, pi } from "./support.ts";
 

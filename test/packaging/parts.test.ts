@@ -46,7 +46,7 @@ describe("the parts", () => {
   it("hold each source once", () => {
     const all = PARTS.flatMap((part) => [...new Set(sourcesOf(part))]);
     expect(all.filter((source, at) => all.indexOf(source) !== at)).toEqual([]);
-    expect(all).toContain("src/session.ts");
+    expect(all).toContain("src/session/session.ts");
   });
 
   it("export as functions all that begins like one, which is how they are called before they are read", () => {

@@ -15,8 +15,8 @@ import { describe, expect, it } from "vitest";
 import { run } from "../../fixtures/pi/cli.ts";
 import { scratchFolder } from "../../fixtures/pi/environment.ts";
 import { PACKAGE_DIR } from "../../fixtures/pi/hosts.ts";
+import { ownPackage } from "../../src/packages/own.ts";
 import { CHILD_ENTRY_FILE, childEntryText, writeChildEntry } from "../../src/subagents/child-entry.ts";
-import { ownPackage } from "../../src/subagents/packages.ts";
 
 const TASK = {
   version: 1,

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import type { SessionIdentity } from "../../src/host/host.ts";
+import type { SessionIdentity } from "../../src/host/context.ts";
 import { NODE_DISK } from "../../src/storage/disk.ts";
 import { walkPlainFiles } from "../../src/storage/tree.ts";
 import { removeTask, sweepEphemeral, taskNamed, tasksIn } from "../../src/task/forget.ts";

@@ -4,7 +4,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { sweepEphemeral } from "../../src/task/forget.ts";
-import { openTask } from "../../src/task/membership.ts";
+import { openTask } from "../../src/task/open.ts";
 import { temporaryDirectory, watchedDisk } from "../storage/disks.ts";
 
 function counted() {

@@ -1,9 +1,10 @@
 // Sessions for tests: files in directories that are gone after the test, and the tasks they open.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { SessionIdentity } from "../../src/host/host.ts";
+import type { SessionIdentity } from "../../src/host/context.ts";
 import type { TaskMembership } from "../../src/task/context.ts";
-import { type OpenTaskOptions, openTask, type SessionTask } from "../../src/task/membership.ts";
+import type { OpenTaskOptions, SessionTask } from "../../src/task/membership.ts";
+import { openTask } from "../../src/task/open.ts";
 import { temporaryDirectory } from "../storage/disks.ts";
 
 export const CREATED_AT = Date.parse("2025-01-02T03:04:05.678Z");

@@ -1,5 +1,5 @@
 // A session lived through, for properties of the window machine: random moves of user, model, tools and host, carried out
-// on a log as the shell would, asking the machine at each step. It keeps what the invariants speak of.
+// on a log as the live window would, asking the machine at each step. It keeps what the invariants speak of.
 import { BranchIndex } from "../../src/log/branch.ts";
 import { CANCELLED_ENTRY, CHECKPOINT_ENTRY, controlType, OPENED_ENTRY, type OpenerCause } from "../../src/log/marks.ts";
 import type { BudgetLevel } from "../../src/window/budget.ts";

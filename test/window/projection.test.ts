@@ -282,7 +282,7 @@ function play(session: Session, move: Move): unknown {
       return session.manager.appendCompaction(`${bootstrap}${Math.random()}`, kept, 10, details, true);
     }
     case "compact": {
-      const details = openerDetails(next, "host_compaction");
+      const details = openerDetails(next, "manual_compact");
       return session.manager.appendCompaction(`s${Math.random()}`, "none", 10, details, true);
     }
   }

@@ -3,7 +3,7 @@
 import { JournalReader } from "../../history/journal-reader.ts";
 import type { ItemSource } from "../../history/source.ts";
 import { ROOT_ADDRESS } from "../../task/addresses.ts";
-import { type Category, canRead } from "../../task/category.ts";
+import { mayRead } from "../../task/category.ts";
 import { taskLayout } from "../../task/layout.ts";
 import { categoriesOf, type DispatchParent } from "../parent.ts";
 import { mayView } from "../record/rules.ts";
@@ -37,10 +37,9 @@ export async function briefSources(
   let readable: TaskRow["references"] | undefined;
   try {
     const categories = categoriesOf(parent);
-    const mayRead = (content: Category | undefined) => content !== undefined && canRead(category, content);
-    if (mayRead(categories(references.agent))) readable = references;
+    if (mayRead(category, categories(references.agent))) readable = references;
     const owner = categories(ROOT_ADDRESS) ?? null;
-    const root = mayRead(categories(ROOT_ADDRESS)) ? await historyOf(parent, ROOT_ADDRESS) : undefined;
+    const root = mayRead(category, categories(ROOT_ADDRESS)) ? await historyOf(parent, ROOT_ADDRESS) : undefined;
     const visible = records.filter((record) => mayView(category, record, categories(record.task.agent)));
     const source = { viewer: category, owner, root, records: visible };
     return { transcript: transcriptOf(source, { totalChars, turnChars }), references: readable };

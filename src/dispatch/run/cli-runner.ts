@@ -4,11 +4,11 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { messageOf } from "../../errors.ts";
-import { piCommand } from "../../host/pi-command.ts";
 import { LineReader, parseObject } from "../../json-lines.ts";
+import { piCommand } from "../../packages/host.ts";
+import { neededPackage } from "../../packages/own.ts";
 import { makePrivateDirectory, removeTree, writeNewText } from "../../storage/blobs.ts";
 import { writeChildEntry } from "../../subagents/child-entry.ts";
-import { neededPackage } from "../../subagents/packages.ts";
 import { taskLayout } from "../../task/layout.ts";
 import type { Runner, RunRequest } from "../runner.ts";
 import { eventsOf } from "./pi-events.ts";

@@ -1,6 +1,6 @@
 // Pi's own events as events of a run. They are the same in a session and in JSON mode. Pure.
 import { blocksOf, isTextBlock, isToolCallBlock } from "../../host/entries.ts";
-import { isRecord } from "../../json-lines.ts";
+import { isRecord } from "../../shapes.ts";
 import { oneLine, shorten } from "../../storage/text.ts";
 import type { RunEvent, RunUsage } from "../runner.ts";
 

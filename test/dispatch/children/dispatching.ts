@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { TaskDispatcher } from "../../../src/dispatch/dispatcher.ts";
 import { DEFAULT_TASK_SETTINGS } from "../../../src/dispatch/settings.ts";
-import { openTask } from "../../../src/task/membership.ts";
+import { openTask } from "../../../src/task/open.ts";
 
 const [, , base = ""] = process.argv;
 const sessionFile = join(base, "sessions", "2025-01-02T03-04-05-678Z_root.jsonl");

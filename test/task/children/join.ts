@@ -4,7 +4,8 @@
 import { once } from "node:events";
 import { messageOf } from "../../../src/errors.ts";
 import type { TaskMembership } from "../../../src/task/context.ts";
-import { openTask, type SessionTask } from "../../../src/task/membership.ts";
+import type { SessionTask } from "../../../src/task/membership.ts";
+import { openTask } from "../../../src/task/open.ts";
 
 const [agentDir = "", membershipJson = "", ids = "", directory = "memory", then = "go", stale = "10000"] =
   process.argv.slice(2);

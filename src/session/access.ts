@@ -1,19 +1,16 @@
 // One session among the agents of its root task: whose notes and history it may read and write, and its own journal,
 // from which the others read. Every path between agents goes through `canRead` and `assertFlow` here.
-import type { OwnerCategories } from "./category/owners.ts";
-import { messageOf, TokenBudgetError } from "./errors.ts";
-import { JournalWriter } from "./history/journal-writer.ts";
-import { OpenJournals } from "./history/open-journals.ts";
-import type { ItemSource } from "./history/source.ts";
-import type { EntrySource } from "./host/entries.ts";
-import { NotesStore } from "./notes/store.ts";
-import { headOf, oneLine, shorten } from "./storage/text.ts";
-import type { Work } from "./storage/work.ts";
-import { isBelow, resolveAddress } from "./task/addresses.ts";
-import { assertFlow, type Category, canRead } from "./task/category.ts";
-import type { Ending, SessionTask } from "./task/membership.ts";
-import type { TaskAgent } from "./task/roster.ts";
-import type { RunningChild } from "./window/bootstrap.ts";
+import type { OwnerCategories } from "../category/owners.ts";
+import { messageOf, TokenBudgetError } from "../errors.ts";
+import { OpenJournals } from "../history/open-journals.ts";
+import type { ItemSource } from "../history/source.ts";
+import { NotesStore } from "../notes/store.ts";
+import { headOf, oneLine, shorten } from "../storage/text.ts";
+import { isBelow, resolveAddress } from "../task/addresses.ts";
+import { assertFlow, type Category, canRead, mayRead } from "../task/category.ts";
+import type { SessionTask } from "../task/membership.ts";
+import type { TaskAgent } from "../task/roster.ts";
+import type { RunningChild } from "../window/bootstrap.ts";
 
 /** Agents named in one answer. */
 const LISTED_AGENTS_MAX = 50;
@@ -30,14 +27,9 @@ export interface AgentAccessParts {
   readonly ownNotes: NotesStore;
   /** The live branch, brought up to the log. */
   readonly ownHistory: () => ItemSource;
-  readonly entries: EntrySource;
-  /** What this session's content is; throws when nobody can know. */
+  /** What this session's content is; throws when that cannot be known. */
   readonly category: () => Category;
   readonly maxFileBytes: () => number;
-  /** Shows a long fill of the journal; stopped, the journal stays as it is until the session is opened again. */
-  readonly journalWork: Work;
-  /** Told of each problem once; the session goes on. */
-  readonly report: (problem: string) => void;
 }
 
 /** Where a note goes. What may be written is not always to be read: then the answer says nothing of what is there. */
@@ -65,8 +57,6 @@ export interface ListedAgent {
 
 export class AgentAccess {
   readonly #parts: AgentAccessParts;
-  readonly #journal: JournalWriter;
-  readonly #reported = new Set<string>();
   readonly #journals = new OpenJournals();
   /** First lines of what agents were asked first, which never change; null for one that ended without a request. */
   readonly #taskLines = new Map<string, string | null>();
@@ -77,8 +67,6 @@ export class AgentAccess {
 
   constructor(parts: AgentAccessParts) {
     this.#parts = parts;
-    const { task, journalWork: work } = parts;
-    this.#journal = new JournalWriter({ directory: task.historyDir, agent: task.agent, work });
   }
 
   get agent(): string {
@@ -110,14 +98,14 @@ export class AgentAccess {
     const other = task.agentNamed(address);
     const own = category();
     const content = this.contentOf(other);
-    // Of content that two categories claim, nobody can be told that it may come here.
+    // If registry and log disagree, refuse.
     if (content === undefined) throw restricted(address);
     assertFlow(own, content);
     await task.join();
     return { notes: this.#notesOf(other), readable: canRead(own, content) };
   }
 
-  /** What an agent's content is; undefined when nobody can say it, and then nobody may read it. */
+  /** What an agent's content is; undefined when that cannot be known, and then no agent may read it. */
   contentOf(agent: TaskAgent): Category | undefined {
     const { owners, category } = this.#parts;
     if (agent.address !== this.agent) return owners.of(agent);
@@ -128,28 +116,37 @@ export class AgentAccess {
     }
   }
 
-  /** Agents by address, the own one first; those that may not be read are marked. Throws when nobody can know. */
+  /** Agents by address, the own one first; those that may not be read are marked. Throws when that cannot be known. */
   addresses(): readonly string[] {
     const { agents, omitted } = this.others();
     const shown = agents.map(({ address, isRestricted }) => (isRestricted ? shownRestricted(address) : address));
     return [this.agent, ...shown, ...(omitted === 0 ? [] : [`(${omitted} older agents left out)`])];
   }
 
-  /** The newest of the other agents, in the order of registration. Throws when nobody can know. */
+  /** The same for an answer that is given all the same: the own one and the reason, when the others cannot be known. */
+  visible(): { readonly agents: readonly string[]; readonly problems: readonly string[] } {
+    try {
+      return { agents: this.addresses(), problems: [] };
+    } catch (error) {
+      return { agents: [this.agent], problems: [messageOf(error)] };
+    }
+  }
+
+  /** The newest of the other agents, in the order of registration. Throws when they cannot be known. */
   others(): { readonly agents: readonly ListedAgent[]; readonly omitted: number } {
     const own = this.#parts.category();
     const others = this.#parts.task.agents().filter(({ address }) => address !== this.agent);
     const newest = others.slice(-LISTED_AGENTS_MAX);
     const agents = newest.map((other) => {
       const { address, running, subagent, lacks = [] } = other;
-      const isRestricted = !this.#mayRead(own, other);
+      const isRestricted = !mayRead(own, this.contentOf(other));
       const request = isRestricted ? undefined : (this.#taskLines.get(address) ?? undefined);
       return { address, isRestricted, running, request, subagent, lacks };
     });
     return { agents, omitted: others.length - newest.length };
   }
 
-  /** What the newest listed agents were asked first, by address, as far as it is known. Throws when nobody can know. */
+  /** What the newest listed agents were asked first, by address, as far as it is known. Throws when the agents cannot be known. */
   firstRequests(): Readonly<Record<string, string>> {
     const newest = this.others().agents.slice(-FIRST_REQUESTS_MAX);
     return Object.fromEntries(newest.flatMap(({ address, request }) => (request ? [[address, request]] : [])));
@@ -161,7 +158,7 @@ export class AgentAccess {
       const own = this.#parts.category();
       return this.#running().map((child) => {
         const task = this.#taskLines.get(child.address) ?? undefined;
-        if (this.#mayRead(own, child)) return { address: child.address, task };
+        if (mayRead(own, this.contentOf(child))) return { address: child.address, task };
         return { address: shownRestricted(child.address), task: undefined };
       });
     } catch {
@@ -197,7 +194,7 @@ export class AgentAccess {
     }
   }
 
-  /** Those of whom more may be learnt; none when nobody can know who there is. */
+  /** Those of whom more may be learnt; none when the agents cannot be known. */
   #toMeet(which: Met): readonly TaskAgent[] {
     try {
       const own = this.#parts.category();
@@ -205,98 +202,18 @@ export class AgentAccess {
       return agents.filter((agent) => {
         const known = this.#taskLines.get(agent.address);
         const isMet = known !== undefined && (known !== null || !agent.running);
-        return !isMet && this.#mayRead(own, agent);
+        return !isMet && mayRead(own, this.contentOf(agent));
       });
     } catch {
       return [];
     }
   }
 
-  /**
-   * Brings the own journal up to the log: at once where the session is registered and nothing else is being written. It
-   * never rejects: what fails is reported, and made good by the next call.
-   */
-  sync(): Promise<void> {
-    return this.#sync((journal, entries) => journal.sync(entries));
-  }
-
-  /** As `sync`, but only for other processes to see: the next `sync` brings it to the disk. */
-  show(): Promise<void> {
-    return this.#sync((journal, entries) => journal.sync(entries, { flush: false }));
-  }
-
-  /** Nothing is written for a while. */
-  rest(): void {
-    this.#journal.rest();
-  }
-
-  /** As `sync`, for a process that is about to end: nothing can be waited for any more. */
-  syncNow(): void {
-    const { entries, task } = this.#parts;
-    if (this.isStopped || !task.isRegistered) return;
-    try {
-      this.#journal.syncNow(entries);
-    } catch {
-      // Nobody is left to tell; the session's next start makes it good.
-    }
-  }
-
-  /** Somebody speaks in this session: it is registered by the time there is something to be read of it. */
-  async announce(): Promise<void> {
-    if (this.isStopped) return;
-    try {
-      await this.#parts.task.join();
-    } catch (error) {
-      this.#report(messageOf(error));
-    }
-  }
-
-  /**
-   * The session ends: the registry says that nobody runs it. Its journal is whole; a root, which is opened again, leaves what
-   * takes long until then. Nobody opens a child again, and it may have no other record.
-   */
-  async end(ending: Ending = {}): Promise<void> {
-    const { task } = this.#parts;
-    await (task.parent === null ? this.#sync((journal, entries) => journal.end(entries)) : this.sync());
-    this.rest();
-    await task.markEnded(ending);
-  }
-
-  /** Whether a person has stopped the journal. */
-  get isStopped(): boolean {
-    return this.#parts.journalWork.signal.aborted;
-  }
-
-  async #sync(bringUp: (journal: JournalWriter, entries: EntrySource) => Promise<void>): Promise<void> {
-    const { entries, ownHistory, task } = this.#parts;
-    if (this.isStopped) return;
-    try {
-      // A session in which nobody has said anything leaves no files.
-      if (ownHistory().rows.length === 0) return;
-      if (!task.isRegistered) await task.join();
-      await bringUp(this.#journal, entries);
-    } catch (error) {
-      if (this.isStopped) return;
-      this.#report(`${messageOf(error)} Until then other agents do not see what is new in this session.`);
-    }
-  }
-
-  #report(problem: string): void {
-    if (this.#reported.has(problem)) return;
-    this.#reported.add(problem);
-    this.#parts.report(problem);
-  }
-
   #readable(address: string): TaskAgent {
     const { task, category } = this.#parts;
     const other = task.agentNamed(address);
-    if (this.#mayRead(category(), other)) return other;
+    if (mayRead(category(), this.contentOf(other))) return other;
     throw restricted(address);
-  }
-
-  #mayRead(own: Category, other: TaskAgent): boolean {
-    const content = this.contentOf(other);
-    return content !== undefined && canRead(own, content);
   }
 
   #notesOf({ notesRoot: root, address: agent }: TaskAgent): NotesStore {

@@ -1,35 +1,34 @@
-// Which host this is: its package, by the program that runs or by the files that call.
-import { readFileSync, realpathSync } from "node:fs";
+// Which Pi is installed here and runs this: by the script of the process, or by the files in a call's stack.
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { NODE_DISK } from "../storage/disk.ts";
+import { type FoundPackage, packageOf } from "./found.ts";
 
+/** The names of a host's package, the older one first. */
 export const HOST_PACKAGES = ["@mariozechner/pi-coding-agent", "@earendil-works/pi-coding-agent"] as const;
 
-/** A host's package, as seen from one of its files. */
 export interface HostPackage {
-  /** The file itself, its real path. */
+  /** The file it was found by, its real path. */
   readonly file: string;
   /** Its main module. */
   readonly main: string;
+  readonly found: FoundPackage;
 }
 
 /** The host that a file belongs to; undefined when it is no host's. */
 function hostOf(path: string): HostPackage | undefined {
   try {
-    const file = realpathSync(path);
-    for (let folder = dirname(file); dirname(folder) !== folder; folder = dirname(folder)) {
-      const manifest = manifestOf(folder);
-      if (manifest === undefined) continue;
-      if (!(HOST_PACKAGES as readonly string[]).includes(String(manifest.name))) return undefined;
-      return { file, main: join(folder, typeof manifest.main === "string" ? manifest.main : "dist/index.js") };
-    }
+    const file = NODE_DISK.realpathSync(path);
+    const found = packageOf(dirname(file));
+    if (!found || !(HOST_PACKAGES as readonly string[]).includes(found.name)) return undefined;
+    return { file, main: join(found.root, typeof found.main === "string" ? found.main : "dist/index.js"), found };
   } catch {
     // No such file: it is no host's.
+    return undefined;
   }
-  return undefined;
 }
 
-/** The host whose command line this process runs; undefined in any other program. */
+/** The host whose command line this process runs; undefined in any other program, and in a compiled one. */
 export function runningHost(script: string | undefined = process.argv[1]): HostPackage | undefined {
   return script === undefined ? undefined : hostOf(script);
 }
@@ -49,10 +48,8 @@ export function callingHost(): HostPackage | undefined {
   return hostOf(join(folder.startsWith("file:") ? fileURLToPath(folder) : folder, "package.json"));
 }
 
-function manifestOf(folder: string): Record<string, unknown> | undefined {
-  try {
-    return JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Record<string, unknown>;
-  } catch {
-    return undefined;
-  }
+/** How Pi is started as a child process: the host that runs us, with the same Node; elsewhere `pi`, as the shell finds it. */
+export function piCommand(): readonly string[] {
+  const running = runningHost();
+  return running ? [process.execPath, running.file] : ["pi"];
 }

@@ -1,14 +1,13 @@
-// The parts of the session that the host shows now, made anew whenever it shows another.
+// The session that the host shows now; another one is opened when the host shows another.
 import { agentDirectory } from "../host/agent-dir.ts";
 import type { HostContext, SessionStartEvent } from "../host/api.ts";
 import type { Host } from "../host/host.ts";
-import type { HostPackage } from "../host/package.ts";
-import { openSession, type SessionParts } from "../session.ts";
+import type { HostPackage } from "../packages/host.ts";
+import { Session } from "../session/session.ts";
 import type { Work } from "../storage/work.ts";
 import type { TaskMembership } from "../task/context.ts";
 import type { Joining } from "../task/joining.ts";
 import type { Ending } from "../task/membership.ts";
-
 import type { Surroundings } from "./doctor.ts";
 import { JOURNAL_WORK, NOTES_WORK, shownWork } from "./progress.ts";
 
@@ -23,7 +22,7 @@ export interface Wiring {
   readonly runningOn: HostPackage | undefined;
   /** The extension that joins a child session to its root task. */
   readonly childExtension: (membership: TaskMembership) => unknown;
-  /** What is known of the session beside its parts, for the doctor. */
+  /** What is known of the session from outside it, for the doctor. */
   readonly surroundings: Surroundings;
 }
 
@@ -31,33 +30,33 @@ function sessionWork(what: "journal" | "notes", context: () => HostContext): Wor
   return shownWork(what === "journal" ? JOURNAL_WORK : NOTES_WORK, context);
 }
 
-/** The parts of the session that the host shows now; another session gets parts of its own. */
-export class CurrentSession {
+export class Sessions {
   readonly #host: Host;
   readonly #wiring: Wiring;
-  #parts: SessionParts | undefined;
+  #open: Session | undefined;
   /** The session that was closed last, until it is left too. */
-  #closed: SessionParts | undefined;
+  #closed: Session | undefined;
 
   constructor(host: Host, wiring: Wiring) {
     this.#host = host;
     this.#wiring = wiring;
   }
 
-  of(ctx: HostContext, start?: SessionStartEvent): SessionParts {
-    if (this.#parts?.sessionId !== ctx.sessionManager.getSessionId()) {
+  /** The session of an event, with the event's context; opened when it is another one. */
+  of(ctx: HostContext, start?: SessionStartEvent): Session {
+    if (this.#open?.sessionId !== ctx.sessionManager.getSessionId()) {
       void this.close();
       const { env, joining } = this.#wiring;
       const agentDir = agentDirectory(env);
       const { membership } = joining;
-      this.#parts = openSession(this.#host, ctx, { agentDir, env, membership, work: sessionWork, start });
+      this.#open = new Session(this.#host, ctx, { agentDir, env, membership, work: sessionWork, start });
     }
-    this.#parts.attach(ctx);
-    return this.#parts;
+    this.#open.attach(ctx);
+    return this.#open;
   }
 
-  /** Undefined when the parts of the session cannot be made. */
-  tryOf(ctx: HostContext): SessionParts | undefined {
+  /** Undefined when the session cannot be opened. */
+  tryOf(ctx: HostContext): Session | undefined {
     try {
       return this.of(ctx);
     } catch {
@@ -65,25 +64,25 @@ export class CurrentSession {
     }
   }
 
-  /** The parts of the session that is open; its host may have let go of it already. */
-  get opened(): SessionParts | undefined {
-    return this.#parts;
+  /** The session that is open; its host may have let go of it already. */
+  get opened(): Session | undefined {
+    return this.#open;
   }
 
   /** Tools are only run inside a session, and `of` has been called before. */
-  get running(): SessionParts {
-    if (!this.#parts) throw new Error("no session has started");
-    return this.#parts;
+  get running(): Session {
+    if (!this.#open) throw new Error("no session has started");
+    return this.#open;
   }
 
   async close(ending: Ending = {}): Promise<void> {
-    const parts = this.#parts;
-    this.#parts = undefined;
-    if (parts) this.#closed = parts;
-    await parts?.end(ending);
+    const session = this.#open;
+    this.#open = undefined;
+    if (session) this.#closed = session;
+    await session?.end(ending);
   }
 
-  /** Behind everything else at the end of a session. */
+  /** After everything else at the end of a session. */
   async leave(): Promise<void> {
     const closed = this.#closed;
     this.#closed = undefined;

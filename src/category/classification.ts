@@ -1,6 +1,6 @@
 // What a session's content is, from the registry of its root task and from its own log: the stricter of the two. Pure.
 import { shownValue } from "../errors.ts";
-import { type Category, canRead } from "../task/category.ts";
+import type { Category } from "../task/category.ts";
 import type { LogCategory } from "./log.ts";
 
 export interface Registered {
@@ -14,23 +14,23 @@ export type RegistryCategory =
   /** It cannot be read, or breaks a rule. */
   | { readonly type: "unreadable"; readonly problem: string };
 
-export type Standing =
+export type Classification =
   | { readonly type: "known"; readonly category: Category }
-  /** Nobody can say what the content is: it is sent nowhere, and nothing of others is read. */
+  /** The sources disagree or cannot be read: nothing is sent anywhere, and nothing of others is read. */
   | { readonly type: "unknown"; readonly problem: string };
 
-export interface StandingFacts {
+export interface ClassificationFacts {
   readonly registry: RegistryCategory;
   readonly log: LogCategory;
   /** A child that has written nothing yet may have its parent's category. */
   readonly isChild: boolean;
 }
 
-function known(category: Category): Standing {
+function known(category: Category): Classification {
   return { type: "known", category };
 }
 
-function unknown(problem: string): Standing {
+function unknown(problem: string): Classification {
   return { type: "unknown", problem };
 }
 
@@ -41,7 +41,7 @@ export function isOutdated(log: LogCategory, { decided }: Registered): boolean {
 
 const BY_HAND = "Say what it is with /category and a label, or /category none.";
 
-export function standingOf({ registry, log, isChild }: StandingFacts): Standing {
+export function classify({ registry, log, isChild }: ClassificationFacts): Classification {
   if (log.type === "damaged") {
     return unknown(`The newest category entry of this session's log cannot be read. ${BY_HAND}`);
   }
@@ -61,15 +61,10 @@ export function standingOf({ registry, log, isChild }: StandingFacts): Standing 
 
 /**
  * What another agent's content is: the stricter of the registry and what its log says last. Undefined when they name
- * two categories or the log cannot be read; then nobody may read it.
+ * two categories or the log cannot be read; then no agent may read it.
  */
 export function ownerCategory({ category, decided }: Registered, log: LogCategory): Category | undefined {
   const registered = { category, ...(decided === undefined ? {} : { decided }) };
-  const standing = standingOf({ registry: { type: "said", ...registered }, log, isChild: false });
-  return standing.type === "known" ? standing.category : undefined;
-}
-
-/** Whether content of that owner may be read. */
-export function mayRead(viewer: Standing, owner: Category | undefined): boolean {
-  return viewer.type === "known" && owner !== undefined && canRead(viewer.category, owner);
+  const classification = classify({ registry: { type: "said", ...registered }, log, isChild: false });
+  return classification.type === "known" ? classification.category : undefined;
 }

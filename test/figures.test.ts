@@ -1,7 +1,7 @@
 // Figures as people read them.
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
-import { counted, grouped, localTime } from "../src/words.ts";
+import { counted, grouped, localTime } from "../src/figures.ts";
 
 const zone = process.env.TZ;
 afterEach(() => {

@@ -1,0 +1,109 @@
+// What is asked of a context of the host: whose session it is, who watches it, what it can do now. Each answer is the same
+// question on every host.
+import type { HostContext } from "./api.ts";
+import type { EntrySource } from "./entries.ts";
+
+export interface SessionIdentity {
+  readonly sessionId: string;
+  /** Absolute; undefined for a session in memory. */
+  readonly sessionFile: string | undefined;
+  /** When the session was made; milliseconds since 1970, 0 when the log does not say. */
+  readonly createdAt: number;
+}
+
+/** How long a callback waits for the newest entry on hosts that write it late. */
+const LATE_ENTRY_WAIT_MS = 20;
+
+/** Whether a terminal interface draws on this process's screen: what else is written there stays in the way. */
+export function isScreenDrawn(): boolean {
+  return process.stdin.isRaw === true && process.stderr.isTTY === true;
+}
+
+/**
+ * Shows one line to the person where a screen shows it, and otherwise on standard error. A session without a
+ * screen in a process with one, such as the child of a task, says nothing: its parent shows what became of it.
+ */
+export function notify(ctx: HostContext, message: string, type: "info" | "warning" | "error"): void {
+  try {
+    if (hasScreen(ctx)) ctx.ui.notify(message, type);
+    else if (!isScreenDrawn()) process.stderr.write(`${message}\n`);
+  } catch {
+    // A context of a session that is gone: it has no screen any more.
+  }
+}
+
+/** Says something at the end of a session, when a terminal interface may have left its screen already. */
+export function lastWord(ctx: HostContext, message: string): void {
+  if (isScreenDrawn()) notify(ctx, message, "warning");
+  else process.stderr.write(`${message}\n`);
+}
+
+/** What the session tells its model first; empty when the host cannot say it now. */
+export function systemPromptOf(ctx: HostContext): string {
+  try {
+    return ctx.getSystemPrompt();
+  } catch {
+    return "";
+  }
+}
+
+/** Without a person or a client, as in print mode, the process may end with the run: nothing is started behind it. */
+export function endsWithRun(ctx: HostContext): boolean {
+  return !ctx.hasUI;
+}
+
+/** Whether a run that was just started is going on already. 1.x starts it only after its own handlers. */
+export function hasStarted(ctx: HostContext): boolean {
+  return !ctx.isIdle();
+}
+
+/** A host compaction made now, awaited. Fails when the host has nothing to compact. */
+export function compact(ctx: HostContext): Promise<void> {
+  return new Promise((resolve, reject) => ctx.compact({ onComplete: () => resolve(), onError: reject }));
+}
+
+/** Whether a person watches a terminal interface or an RPC client does. */
+export function hasScreen(ctx: HostContext): boolean {
+  return ctx.hasUI;
+}
+
+export function entriesOf(ctx: HostContext): EntrySource {
+  const manager = ctx.sessionManager;
+  // A last line without an id leaves the host without a leaf.
+  return {
+    leafId: () => manager.getLeafId() ?? null,
+    entry: (id) => manager.getEntry(id),
+    file: () => manager.getSessionFile(),
+  };
+}
+
+export function identityOf(ctx: HostContext): SessionIdentity {
+  const manager = ctx.sessionManager;
+  const created = Date.parse(manager.getHeader()?.timestamp ?? "");
+  return {
+    sessionId: manager.getSessionId(),
+    sessionFile: manager.getSessionFile(),
+    createdAt: Number.isNaN(created) ? 0 : created,
+  };
+}
+
+/** The session file that this session was forked from, or was begun after; undefined when its header names none. */
+export function parentSessionOf(ctx: HostContext): string | undefined {
+  return ctx.sessionManager.getHeader()?.parentSession;
+}
+
+export function modelTakesImages(ctx: HostContext): boolean {
+  return ctx.model?.input.includes("image") ?? false;
+}
+
+/** A project's own settings count unless the host says that the person has not trusted them. */
+export function projectSettingsCount(ctx: HostContext): boolean {
+  return ctx.isProjectTrusted?.() ?? true;
+}
+
+/** 0.73.1 writes the newest message a moment after it shows it: waits for it, but not for long. */
+export async function waitForEntry(ctx: HostContext, isMissing: () => boolean): Promise<void> {
+  if (ctx.mode !== undefined) return;
+  const until = performance.now() + LATE_ENTRY_WAIT_MS;
+  while (isMissing() && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 1));
+}

@@ -1,0 +1,61 @@
+// What a session leaves behind when it ends: a root's storage goes if a person has asked for it, or if it is in memory.
+import { isDeepStrictEqual } from "node:util";
+import { messageOf } from "../errors.ts";
+import type { BranchIndex } from "../log/branch.ts";
+import { FORGET_ENTRY, forgottenBy } from "../log/marks.ts";
+import { thisProcess } from "../storage/processes.ts";
+import { endEphemeral, removeTask } from "../task/forget.ts";
+import type { SessionTask } from "../task/membership.ts";
+
+export interface ForgettingParts {
+  readonly sessionId: string;
+  readonly task: Pick<SessionTask, "parent" | "context">;
+  readonly agentDir: string;
+  /** The index of the branch, brought up to the log. */
+  readonly branch: () => BranchIndex;
+  /** Writes a data entry on the log. */
+  readonly mark: (customType: string, data: unknown) => void;
+}
+
+export class Forgetting {
+  readonly #parts: ForgettingParts;
+  /** Also when the branch no longer says so, and when the host has let go of the log. */
+  #isAsked = false;
+
+  constructor(parts: ForgettingParts) {
+    this.#parts = parts;
+  }
+
+  /** Whether a person has asked for what the session leaves to be removed when it ends. */
+  isAsked(): boolean {
+    const { task, branch } = this.#parts;
+    // A child's notes and journal are its root's to keep.
+    if (task.parent !== null) return false;
+    return this.#isAsked || isDeepStrictEqual(forgottenBy(branch().lastCustom(FORGET_ENTRY)?.entry), this.#mark());
+  }
+
+  ask(): void {
+    this.#isAsked = true;
+    // On the log, so that a reload knows it; a later process that resumes the session does not mean it.
+    this.#parts.mark(FORGET_ENTRY, this.#mark());
+  }
+
+  /** The session ends: the log cannot be asked any more. */
+  ends(): void {
+    this.#isAsked = this.isAsked();
+  }
+
+  /** After the end, when nothing is written any more: what is not to stay is removed. */
+  async leave(report: (problem: string) => void): Promise<void> {
+    const { task, agentDir } = this.#parts;
+    if (task.parent !== null) return;
+    if (this.#isAsked) await removeTask(task.context, { agentDir }).catch((error: unknown) => report(messageOf(error)));
+    else await endEphemeral(task.context, { agentDir });
+  }
+
+  /** Whose end is meant: a fork has its source's entries and may run in the same process. */
+  #mark(): object {
+    const { pid, start } = thisProcess();
+    return { process: `${pid} ${start}`, session: this.#parts.sessionId };
+  }
+}

@@ -1,0 +1,30 @@
+// Watches for another process that has the same session open, and warns of each one that comes.
+import type { SessionTask } from "../task/membership.ts";
+
+export class OtherProcessWatch {
+  readonly #task: Pick<SessionTask, "otherProcess" | "stay">;
+  readonly #report: (problem: string) => void;
+  #warnedOf: number | undefined;
+
+  constructor(task: Pick<SessionTask, "otherProcess" | "stay">, report: (problem: string) => void) {
+    this.#task = task;
+    this.#report = report;
+  }
+
+  /** True while there is one. */
+  look(): boolean {
+    const other = this.#task.otherProcess();
+    if (other !== undefined && other !== this.#warnedOf) this.#report(openElsewhere(other));
+    this.#warnedOf = other;
+    // When that one is gone, this process takes the session up again.
+    void this.#task.stay();
+    return other !== undefined;
+  }
+}
+
+function openElsewhere(pid: number): string {
+  return (
+    `another Pi, process ${pid}, has this session open too. Both write the same session file and the same notes, ` +
+    "checkpoint.md among them. Close one of them, or go on in a fork (pi --fork)."
+  );
+}

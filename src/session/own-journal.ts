@@ -1,0 +1,105 @@
+// The session's own journal, from which other agents read its history: brought up to the log, and the session registered by
+// the time there is something to be read of it.
+import { messageOf } from "../errors.ts";
+import { JournalWriter } from "../history/journal-writer.ts";
+import type { EntrySource } from "../host/entries.ts";
+import type { Work } from "../storage/work.ts";
+import type { Ending, SessionTask } from "../task/membership.ts";
+
+export interface OwnJournalParts {
+  readonly task: SessionTask;
+  readonly entries: EntrySource;
+  /** Whether the log holds any item yet. */
+  readonly isEmpty: () => boolean;
+  /** Shows a long fill of the journal; stopped, the journal stays as it is until the session is opened again. */
+  readonly work: Work;
+  /** Told of each problem once; the session goes on. */
+  readonly report: (problem: string) => void;
+}
+
+export class OwnJournal {
+  readonly #parts: OwnJournalParts;
+  readonly #journal: JournalWriter;
+  readonly #reported = new Set<string>();
+
+  constructor(parts: OwnJournalParts) {
+    this.#parts = parts;
+    const { task, work } = parts;
+    this.#journal = new JournalWriter({ directory: task.historyDir, agent: task.agent, work });
+  }
+
+  /**
+   * Brings the own journal up to the log: at once where the session is registered and nothing else is being written. It
+   * never rejects: what fails is reported, and made good by the next call.
+   */
+  sync(): Promise<void> {
+    return this.#sync((journal, entries) => journal.sync(entries));
+  }
+
+  /** As `sync`, but only for other processes to see: the next `sync` brings it to the disk. */
+  show(): Promise<void> {
+    return this.#sync((journal, entries) => journal.sync(entries, { flush: false }));
+  }
+
+  /** Nothing is written for a while. */
+  rest(): void {
+    this.#journal.rest();
+  }
+
+  /** As `sync`, for a process that is about to end: nothing can be waited for any more. */
+  syncNow(): void {
+    const { entries, task } = this.#parts;
+    if (this.isStopped || !task.isRegistered) return;
+    try {
+      this.#journal.syncNow(entries);
+    } catch {
+      // It cannot be shown any more; the session's next start makes it good.
+    }
+  }
+
+  /** The session is used: it is registered by the time there is something to be read of it. */
+  async announce(): Promise<void> {
+    if (this.isStopped) return;
+    try {
+      await this.#parts.task.join();
+    } catch (error) {
+      this.#report(messageOf(error));
+    }
+  }
+
+  /**
+   * The session ends: the registry says that no process runs it. Its journal is whole; a root, which is opened again, leaves
+   * what takes long until then. A child is not opened again, and may have no other record.
+   */
+  async end(ending: Ending = {}): Promise<void> {
+    const { task } = this.#parts;
+    await (task.parent === null ? this.#sync((journal, entries) => journal.end(entries)) : this.sync());
+    this.rest();
+    await task.markEnded(ending);
+  }
+
+  /** Whether a person has stopped the journal. */
+  get isStopped(): boolean {
+    return this.#parts.work.signal.aborted;
+  }
+
+  async #sync(bringUp: (journal: JournalWriter, entries: EntrySource) => Promise<void>): Promise<void> {
+    const { entries, isEmpty, task } = this.#parts;
+    if (this.isStopped) return;
+    try {
+      // A session in which nothing was said leaves no files.
+      if (isEmpty()) return;
+      if (!task.isRegistered) await task.join();
+      await bringUp(this.#journal, entries);
+    } catch (error) {
+      if (this.isStopped) return;
+      this.#report(`${messageOf(error)} Until then other agents do not see what is new in this session.`);
+    }
+  }
+
+  #report(problem: string): void {
+    if (this.#reported.has(problem)) return;
+    this.#reported.add(problem);
+    this.#parts.report(problem);
+  }
+}

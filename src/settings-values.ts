@@ -1,0 +1,108 @@
+// The rules of single settings: what a value must be, and what is said of one that is not, or that does nothing. Pure.
+import { shownValue } from "./errors.ts";
+import type { TSchema } from "./schema.ts";
+import { DEFAULT_SETTINGS, type SettingName, Settings, type ToolSwitches, TriggerFields } from "./settings-schema.ts";
+import { isRecord } from "./shapes.ts";
+import { similarNames } from "./similar.ts";
+import { TOOL_NAMES } from "./tools/specs.ts";
+
+export type Values = Partial<Record<SettingName, unknown>>;
+
+const TRIGGER_NAMES: ReadonlySet<string> = new Set(Object.keys(TriggerFields));
+
+export function ruleOf(schema: TSchema): string {
+  if (schema.type === "boolean") return "true or false";
+  if (schema.type === "array") return "a list of texts";
+  if (schema.type === "object") return `true or false for names among ${TOOL_NAMES.join(", ")}`;
+  if (schema.type === undefined) return "{ tokens }, { amount }, both, or null";
+  const range =
+    schema.maximum === undefined ? `of at least ${schema.minimum}` : `from ${schema.minimum} to ${schema.maximum}`;
+  return `${schema.type === "integer" ? "a whole number" : "a number"} ${range}`;
+}
+
+function isQuota(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  return Object.entries(value).every(([name, limit]) => {
+    if (typeof limit !== "number" || !Number.isFinite(limit) || limit <= 0) return false;
+    return name === "amount" || (name === "tokens" && Number.isSafeInteger(limit));
+  });
+}
+
+function isToolSwitches(value: unknown): value is ToolSwitches {
+  const names: readonly string[] = TOOL_NAMES;
+  return (
+    isRecord(value) && Object.entries(value).every(([name, on]) => names.includes(name) && typeof on === "boolean")
+  );
+}
+
+export function fits(schema: TSchema, value: unknown): boolean {
+  if (schema.type === "boolean") return typeof value === "boolean";
+  if (schema.type === "array")
+    return Array.isArray(value) && value.every((item) => typeof item === "string" && item !== "");
+  if (schema.type === "object") return isToolSwitches(value);
+  if (schema.type === undefined) return value === null || isQuota(value);
+  if (typeof value !== "number" || !Number.isFinite(value)) return false;
+  if (schema.type === "integer" && !Number.isSafeInteger(value)) return false;
+  return (
+    value >= (schema.minimum as number) && value <= ((schema.maximum as number | undefined) ?? Number.POSITIVE_INFINITY)
+  );
+}
+
+function defaultOf(name: SettingName): string {
+  return JSON.stringify(DEFAULT_SETTINGS[name]);
+}
+
+/** Names as alike as this (0 to 1) are one with a slip of the finger. */
+const MISSPELT_LIKENESS = 0.6;
+/** What may stand beside flat settings. */
+const GROUPS = ["defaults", "models", "categories"] as const;
+
+function unknownName(name: string, where: string, triggersOnly: boolean): string {
+  const isSetting = Object.hasOwn(Settings.properties, name);
+  const known = triggersOnly ? [...TRIGGER_NAMES] : Object.keys(Settings.properties);
+  const problem = `${where}.${name} is no setting${isSetting ? " that differs by model" : ""}`;
+  const [meant] = similarNames(name, isSetting ? [] : [...known, ...GROUPS], 1, MISSPELT_LIKENESS);
+  return meant === undefined ? `${problem}; there are ${known.join(", ")}.` : `${problem}; did you mean ${meant}?`;
+}
+
+/** The valid ones of a group of settings; what is wrong goes to `problems`. */
+export function checked(group: unknown, where: string, triggersOnly: boolean, problems: string[]): Values {
+  if (group === undefined) return {};
+  if (!isRecord(group)) {
+    problems.push(`${where} is ${shownValue(group)}, not an object; it is passed over.`);
+    return {};
+  }
+  const values: Values = {};
+  for (const [name, value] of Object.entries(group)) {
+    const schema = Object.hasOwn(Settings.properties, name) ? Settings.properties[name as SettingName] : undefined;
+    if (!schema || (triggersOnly && !TRIGGER_NAMES.has(name))) {
+      problems.push(unknownName(name, where, triggersOnly));
+    } else if (!fits(schema, value)) {
+      problems.push(
+        `${where}.${name} is ${shownValue(value)}, not ${ruleOf(schema)}; ${defaultOf(name as SettingName)} is used.`,
+      );
+    } else {
+      values[name as SettingName] = value;
+    }
+  }
+  return values;
+}
+
+/** A hard trigger below this is about what a new window starts with, in tokens. */
+const MIN_USEFUL_HARD_TRIGGER = 10_000;
+
+export function uselessHardTrigger(values: Values, where: string): string[] {
+  const hard = values.hardRolloverUsedTokens as number | undefined;
+  if (hard === undefined || hard === 0 || hard >= MIN_USEFUL_HARD_TRIGGER) return [];
+  return [
+    `${where}.hardRolloverUsedTokens is ${hard}, less than a new window starts with; it will fire once and not again before use falls below it. Use at least ${MIN_USEFUL_HARD_TRIGGER}, or 0 for off.`,
+  ];
+}
+
+/** A share of nothing leaves the reminder to its floor alone. */
+export function uselessPercent(values: Values, where: string): string[] {
+  if (values.reminderRemainingPercent !== 0) return [];
+  return [
+    `${where}.reminderRemainingPercent is 0, so the reminder comes at reminderRemainingFloorTokens alone, and never when that is 0 too; the checkpoint is enforced all the same.`,
+  ];
+}

@@ -1,0 +1,154 @@
+// Every event of the host, and what is done at it, in order. This is the only place that says which of two things comes
+// first; each step is described where it is made. A step that fails is shown once and does not stop the next ones.
+//
+// One event is not here: the last one before the host chooses a model is another on each host, so the guard of categories
+// listens to it once a session has told which (category.ts).
+import type { Host } from "../host/host.ts";
+import type { SessionTodos } from "../ui/todo.ts";
+import type { boundarySteps } from "./boundary.ts";
+import type { categorySteps } from "./category.ts";
+import type { childrenSteps } from "./children.ts";
+import type { compactionSteps } from "./compactions.ts";
+import type { footerSteps } from "./footer.ts";
+import type { journalSteps } from "./journal.ts";
+import type { lifecycleSteps } from "./lifecycle.ts";
+import type { loopSteps } from "./loop.ts";
+import type { planSteps } from "./plans.ts";
+import type { requiredTaskSteps } from "./required.ts";
+import type { launcherSteps } from "./root-task.ts";
+import type { taskSteps } from "./tasks.ts";
+
+export interface Steps {
+  readonly lifecycle: ReturnType<typeof lifecycleSteps>;
+  readonly launcher: ReturnType<typeof launcherSteps>;
+  readonly journal: ReturnType<typeof journalSteps>;
+  readonly children: ReturnType<typeof childrenSteps>;
+  readonly tasks: ReturnType<typeof taskSteps>;
+  readonly loop: ReturnType<typeof loopSteps>;
+  readonly compactions: ReturnType<typeof compactionSteps>;
+  readonly boundary: ReturnType<typeof boundarySteps>;
+  readonly footer: ReturnType<typeof footerSteps>;
+  readonly todos: ReturnType<SessionTodos["steps"]>;
+  readonly plans: ReturnType<typeof planSteps>;
+  readonly required: ReturnType<typeof requiredTaskSteps>;
+  readonly category: ReturnType<typeof categorySteps>;
+}
+
+export function listen(host: Host, steps: Steps): void {
+  sessionEvents(host, steps);
+  runEvents(host, steps);
+  toolEvents(host, steps);
+  compactionEvents(host, steps);
+  treeEvents(host, steps);
+}
+
+function sessionEvents(host: Host, steps: Steps): void {
+  const { lifecycle, launcher, journal, children, tasks, loop, compactions, boundary } = steps;
+  const { footer, todos, plans, required, category } = steps;
+  host.at(
+    "session_start",
+    () => host.notices.hold(),
+    lifecycle.open,
+    launcher.announce,
+    children.register,
+    tasks.endInterrupted,
+    loop.measurePrompt,
+    compactions.listenToEditor,
+    footer.sessionStarted,
+    todos.sessionStarted,
+    required.check,
+    // It needs the session's parts, and places the session on the model of its first request.
+    category.sessionStarted,
+  );
+  host.at(
+    "session_shutdown",
+    lifecycle.close,
+    launcher.withdraw,
+    journal.close,
+    children.close,
+    tasks.close,
+    compactions.close,
+    boundary.settled.close,
+    footer.close,
+    plans.close,
+    // None of the others writes any more.
+    lifecycle.leave,
+  );
+}
+
+function runEvents(host: Host, steps: Steps): void {
+  const { journal, children, loop, compactions, boundary, footer, todos, required, category } = steps;
+  host.at("model_select", category.modelSelected, loop.modelSelected, footer.draw);
+  host.at("input", category.promptComes, boundary.waitForConsolidation);
+  // The guard comes first, so that the others see the right model.
+  host.at(
+    "before_agent_start",
+    category.runBegins,
+    children.waitForRegistration,
+    loop.guide,
+    boundary.settled.prompted,
+  );
+  host.at(
+    "agent_start",
+    () => host.notices.release(),
+    host.runs.started,
+    journal.runStarted,
+    loop.runStarted,
+    compactions.runStarted,
+    boundary.settled.cancel,
+    todos.running,
+  );
+  host.at(
+    "context",
+    loop.request,
+    footer.draw,
+    todos.running,
+    required.stopRequest,
+    // The last word on a request: a step after it could not read what it stops.
+    category.requestGoes,
+  );
+  host.at("cache_warming_decision", category.cacheIsWarmed);
+  host.at(
+    "agent_end",
+    host.runs.ended,
+    journal.runEnded,
+    children.runEnded,
+    boundary.settled.runEnded,
+    footer.draw,
+    todos.idle,
+  );
+  host.at("agent_settled", boundary.settled.hostSettled, footer.draw);
+}
+
+function toolEvents(host: Host, { journal, children, loop, footer }: Steps): void {
+  host.at("tool_call", journal.show, loop.judgeCall);
+  host.at("tool_result", journal.show, children.toolEnded, loop.toolEnded, footer.draw);
+}
+
+function compactionEvents(host: Host, steps: Steps): void {
+  const { journal, loop, compactions, boundary, footer, todos, category } = steps;
+  host.at(
+    "session_before_compact",
+    category.compactionStarts,
+    // It waits for the checkpoint turn, so that what comes after it comes after that turn too.
+    compactions.start,
+    boundary.settled.cancel,
+    footer.draw,
+  );
+  host.at(
+    "session_compact",
+    () => host.notices.release(),
+    journal.sync,
+    loop.logIsRead,
+    compactions.ended,
+    boundary.settled.compacted,
+    footer.draw,
+    todos.idle,
+  );
+  host.at("session_compact_failed", () => host.notices.release(), compactions.failed);
+}
+
+function treeEvents(host: Host, { journal, loop, compactions, footer, todos, category }: Steps): void {
+  host.at("session_before_tree", category.treeIsWalked, compactions.holdTree);
+  host.at("session_tree", journal.sync, loop.logIsRead, loop.publish, footer.draw, todos.rebuilt);
+}
