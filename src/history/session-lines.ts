@@ -1,12 +1,10 @@
 // The lines of the host's own session file: each is the JSON of an entry, which then need not be made again. A line that
 // does not say what the entry in memory says is never used: whoever finds none makes it. The file is read on in order,
 // away from the event loop, and never written.
-import { constants } from "node:fs";
 import type { LogEntry } from "../host/entries.ts";
-import { type DiskCalls, NODE_DISK } from "../storage/disk.ts";
+import { type DiskCalls, NODE_DISK, READ_FLAGS } from "../storage/disk.ts";
 import type { CutJson } from "./journal-facts.ts";
 
-const READ_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 const BLOCK_BYTES = 2_097_152;
 /** Longer lines are not looked for. */
 const BLOCK_BYTES_MAX = 33_554_432;

@@ -3,15 +3,13 @@
 // trusted: whoever reads it checks what it holds. One of a newer format is left alone.
 import { constants } from "node:fs";
 import type { LogFile } from "./append-log-header.ts";
-import { type DiskCalls, FILE_MODE, NODE_DISK } from "./disk.ts";
+import { type DiskCalls, FILE_MODE, NODE_DISK, PLAIN_FLAGS, READ_PLAIN_FLAGS } from "./disk.ts";
 
 /** The header's fixed length: the content starts aligned for any typed array. */
 const HEADER_BYTES = 192;
 
-const PLAIN = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
-const READ_FLAGS = constants.O_RDONLY | PLAIN;
-const APPEND_FLAGS = constants.O_WRONLY | constants.O_APPEND | PLAIN;
-const REPLACE_FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | PLAIN;
+const APPEND_FLAGS = constants.O_WRONLY | constants.O_APPEND | PLAIN_FLAGS;
+const REPLACE_FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | PLAIN_FLAGS;
 
 function headerBytes({ format, version }: LogFile, logId: string): Buffer {
   return Buffer.from(`${JSON.stringify({ format, version, log: logId }).padEnd(HEADER_BYTES - 1)}\n`, "utf8");
@@ -71,7 +69,7 @@ export class Sidecar {
   /** The whole file, in memory of its own with room to grow: what is loaded is added to. */
   #read(): SidecarContent | undefined {
     try {
-      const descriptor = this.#disk.openSync(this.#source.file, READ_FLAGS);
+      const descriptor = this.#disk.openSync(this.#source.file, READ_PLAIN_FLAGS);
       try {
         const stats = this.#disk.fstatSync(descriptor);
         if (!stats.isFile()) return undefined;

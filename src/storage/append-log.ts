@@ -8,11 +8,9 @@ import { HEADER_BYTES_MAX, headerLine, headerOf, type LogFile, type LogHeader } 
 import { commitEnd, type LogBatch, type Span } from "./append-log-lines.ts";
 import { type HeldLogLock, heldUp } from "./append-log-lock.ts";
 import { type LogPlace, SegmentScan } from "./append-log-scan.ts";
-import { codeOf, type DiskCalls, FILE_MODE, NODE_DISK, storageFailure } from "./disk.ts";
+import { codeOf, type DiskCalls, FILE_MODE, NODE_DISK, PLAIN_FLAGS, READ_PLAIN_FLAGS, storageFailure } from "./disk.ts";
 
-const PLAIN = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
-const READ_FLAGS = constants.O_RDONLY | PLAIN;
-const APPEND_FLAGS = constants.O_RDWR | constants.O_APPEND | PLAIN;
+const APPEND_FLAGS = constants.O_RDWR | constants.O_APPEND | PLAIN_FLAGS;
 
 interface Opened {
   readonly disk: DiskCalls;
@@ -219,7 +217,7 @@ export class AppendLog {
 
   /** Runs `work` on the log; without one, or with one that holds nothing yet, answers `undefined`. */
   reading<T>(work: (log: OpenLog) => T): T | undefined {
-    return this.#using("read", READ_FLAGS, (log) =>
+    return this.#using("read", READ_PLAIN_FLAGS, (log) =>
       log === undefined || log.size === log.start ? undefined : work(log),
     );
   }
@@ -248,7 +246,7 @@ export class AppendLog {
   async flush(): Promise<void> {
     let descriptor: number | undefined;
     try {
-      descriptor = this.#disk.openSync(this.source.file, READ_FLAGS);
+      descriptor = this.#disk.openSync(this.source.file, READ_PLAIN_FLAGS);
       const opened = descriptor;
       await new Promise<void>((done, fail) => this.#disk.fdatasync(opened, (error) => (error ? fail(error) : done())));
     } catch (error) {

@@ -1,15 +1,22 @@
 // Whole files of any size: copied in pieces so that the event loop runs, hashed on the way, compared, streamed and removed.
 // It must never follow a symbolic link at the end of a path, never wait on a pipe, and never leave half a copy behind.
 import { createHash } from "node:crypto";
-import nodeFs, { constants } from "node:fs";
+import nodeFs from "node:fs";
 import type { Readable } from "node:stream";
 import { setImmediate as nextTick } from "node:timers/promises";
 import { TokenBudgetError } from "../errors.ts";
-import { codeOf, type DiskCalls, ensurePrivateDirectory, FILE_MODE, NODE_DISK, storageFailure } from "./disk.ts";
+import {
+  codeOf,
+  type DiskCalls,
+  ensurePrivateDirectory,
+  FILE_MODE,
+  NODE_DISK,
+  READ_PLAIN_FLAGS,
+  storageFailure,
+} from "./disk.ts";
 
 const PIECE_BYTES = 1_048_576;
 // Windows has no O_NOFOLLOW; there the lstat before the open is the only guard.
-const READ_FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 export interface BlobFacts {
   readonly bytes: number;
@@ -63,7 +70,7 @@ async function readPieces(
   if (kindAt(source, disk) !== "file") {
     throw new TokenBudgetError("refused", `${shown} is no plain file; only plain files are read. Use another path.`);
   }
-  const descriptor = disk.openSync(source, READ_FLAGS);
+  const descriptor = disk.openSync(source, READ_PLAIN_FLAGS);
   try {
     const stats = disk.fstatSync(descriptor);
     if (!stats.isFile()) throw new TokenBudgetError("refused", `${shown} is no plain file. Use another path.`);
@@ -150,7 +157,7 @@ export function removeTree(path: string): void {
 
 /** The bytes of a stored file as a stream. */
 export function streamOf(path: string): Readable {
-  return nodeFs.createReadStream("", { fd: nodeFs.openSync(path, READ_FLAGS), autoClose: true });
+  return nodeFs.createReadStream("", { fd: nodeFs.openSync(path, READ_PLAIN_FLAGS), autoClose: true });
 }
 
 export function namesAt(directory: string, disk: DiskCalls = NODE_DISK): readonly string[] {

@@ -1,7 +1,15 @@
 // The file-system calls the storage layer makes, as one injectable object, and the translation of their failures into
 // errors a model can act on. It must never swallow a failure, and never make anything others can read.
-import nodeFs from "node:fs";
+import nodeFs, { constants } from "node:fs";
 import { messageOf, TokenBudgetError } from "../errors.ts";
+
+/** No device or pipe holds up an open. */
+const UNBLOCKED = constants.O_NONBLOCK ?? 0;
+/** Only the file itself is opened, never what a link leads to. */
+export const PLAIN_FLAGS = (constants.O_NOFOLLOW ?? 0) | UNBLOCKED;
+export const READ_PLAIN_FLAGS = constants.O_RDONLY | PLAIN_FLAGS;
+/** A link is followed. */
+export const READ_FLAGS = constants.O_RDONLY | UNBLOCKED;
 
 /** Directories are for their owner only. */
 export const DIRECTORY_MODE = 0o700;

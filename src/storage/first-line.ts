@@ -1,6 +1,5 @@
 // The first line of a file of somebody else's, without reading the rest: session files grow to hundreds of megabytes.
-import { constants } from "node:fs";
-import { type DiskCalls, NODE_DISK } from "./disk.ts";
+import { type DiskCalls, NODE_DISK, READ_FLAGS } from "./disk.ts";
 
 const LONGEST_LINE_BYTES = 65_536;
 const NEWLINE = 0x0a;
@@ -8,7 +7,7 @@ const NEWLINE = 0x0a;
 /** The line without its end; undefined when there is no such plain file, or no end of line in reach. */
 export function readFirstLine(file: string, disk: DiskCalls = NODE_DISK): string | undefined {
   try {
-    const descriptor = disk.openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    const descriptor = disk.openSync(file, READ_FLAGS);
     try {
       if (!disk.fstatSync(descriptor).isFile()) return undefined;
       const bytes = Buffer.alloc(LONGEST_LINE_BYTES);

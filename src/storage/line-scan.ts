@@ -1,12 +1,10 @@
 // The lines of a growing file that hold a given text, found without parsing the others; each byte is read once. It takes
 // no lock and writes nothing.
-import { constants } from "node:fs";
-import { codeOf, type DiskCalls, NODE_DISK, storageFailure } from "./disk.ts";
+import { codeOf, type DiskCalls, NODE_DISK, READ_PLAIN_FLAGS, storageFailure } from "./disk.ts";
 
 const NEWLINE = 0x0a;
 const CHUNK_BYTES = 1_048_576;
 const HEAD_BYTES = 256;
-const READ_FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 export interface LineScanOptions {
   readonly file: string;
@@ -40,7 +38,7 @@ export class LineScan {
   readOn(found: (line: Buffer) => void): "on" | "again" {
     const { file, shown } = this.#options;
     try {
-      const descriptor = this.#disk.openSync(file, READ_FLAGS);
+      const descriptor = this.#disk.openSync(file, READ_PLAIN_FLAGS);
       try {
         return this.#read(descriptor, found);
       } finally {

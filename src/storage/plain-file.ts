@@ -1,11 +1,9 @@
 // Reading one plain file whole. It must never follow a symbolic link, never wait on a pipe, and never take a lock:
 // files are replaced by rename, so an open file is either the old content or the new one.
-import { constants } from "node:fs";
 import { TokenBudgetError } from "../errors.ts";
-import { codeOf, type DiskCalls, modifiedMsOf, storageFailure } from "./disk.ts";
+import { codeOf, type DiskCalls, modifiedMsOf, READ_PLAIN_FLAGS, storageFailure } from "./disk.ts";
 
 // Windows has no O_NOFOLLOW; there the lstat before the open is the only guard.
-const READ_FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /** A file's bytes, and when they were put there (milliseconds since 1970). */
 export interface PlainFile {
@@ -24,7 +22,7 @@ function notPlain(shown: string): TokenBudgetError {
 export function readPlainFile(disk: DiskCalls, file: string, shown: string): PlainFile | undefined {
   try {
     if (!disk.lstatSync(file).isFile()) throw notPlain(shown);
-    const descriptor = disk.openSync(file, READ_FLAGS);
+    const descriptor = disk.openSync(file, READ_PLAIN_FLAGS);
     try {
       const stats = disk.fstatSync(descriptor);
       if (!stats.isFile()) throw notPlain(shown);
