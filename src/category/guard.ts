@@ -7,7 +7,7 @@ import { isVirtual, realModels } from "../host/models.ts";
 import type { Category } from "../task/category.ts";
 import { type Classification, classify, isOutdated, type Registered, type RegistryCategory } from "./classification.ts";
 import { type CategoryModels, labelledModels, modelName } from "./labels.ts";
-import { CATEGORY_ENTRY, type CategoryData, CategoryLog, type LogCategory } from "./log.ts";
+import { CATEGORY_ENTRY, type CategoryData, categoryOnLog, type LogCategory } from "./log.ts";
 import { createRouter, mayReceive, type Route } from "./router.ts";
 
 /** The session's place in its root task, as far as categories need it. */
@@ -30,6 +30,8 @@ export interface GuardedTask {
 export interface GuardedSession {
   readonly task: GuardedTask;
   readonly categories: CategoryModels;
+  /** What the log says of its content. */
+  loggedCategory(): LogCategory;
 }
 
 export interface GuardParts {
@@ -50,15 +52,9 @@ const FITS: ModelChoice = { type: "fits" };
 export class CategoryGuard {
   readonly #parts: GuardParts;
   #known: CategoryModels = new Map();
-  #log: { readonly sessionId: string; readonly log: CategoryLog } | undefined;
 
   constructor(parts: GuardParts) {
     this.#parts = parts;
-  }
-
-  /** Another session may have begun, or the same one again. */
-  started(): void {
-    this.#log = undefined;
   }
 
   /** What this session's content is: the stricter of registry and log. */
@@ -162,9 +158,11 @@ export class CategoryGuard {
   }
 
   #logged(ctx: HostContext): LogCategory {
-    const sessionId = ctx.sessionManager.getSessionId();
-    if (this.#log?.sessionId !== sessionId) this.#log = { sessionId, log: new CategoryLog(entriesOf(ctx)) };
-    return this.#log.log.read();
+    try {
+      return this.#parts.sessionOf(ctx).loggedCategory();
+    } catch {
+      return categoryOnLog(entriesOf(ctx));
+    }
   }
 
   #labels(ctx: HostContext): CategoryModels {
@@ -205,11 +203,11 @@ function registered(task: Pick<GuardedTask, "agent" | "parent" | "agentNamed">):
  */
 export function contentCategory(
   task: Pick<GuardedTask, "agent" | "parent" | "agentNamed">,
-  log: CategoryLog,
+  log: LogCategory,
 ): Category {
   const { registry, isChild } = registered(task);
   if (registry.type === "unreadable") throw new TokenBudgetError("refused", registry.problem);
-  const classification = classify({ registry, isChild, log: log.read() });
+  const classification = classify({ registry, isChild, log });
   if (classification.type === "unknown") throw new TokenBudgetError("refused", classification.problem);
   return classification.category;
 }

@@ -36,31 +36,16 @@ export function categoryIn(
   }
 }
 
-/** The category of a branch, kept up with the log at the cost of what is new. */
-export class CategoryLog {
-  readonly #source: EntrySource;
-  #leaf: string | null = null;
-  #said: LogCategory = SILENT;
+/** What a branch says, by its newest category entry. */
+export function categoryOf(newest: LogEntry | undefined): LogCategory {
+  return (newest && categoryIn(newest)) ?? SILENT;
+}
 
-  constructor(source: EntrySource) {
-    this.#source = source;
+/** The same, found by walking back: for a session whose branch is not indexed. */
+export function categoryOnLog(source: EntrySource): LogCategory {
+  for (const entry of ancestry(source, source.leafId())) {
+    const said = categoryIn(entry);
+    if (said) return said;
   }
-
-  read(): LogCategory {
-    const leaf = this.#source.leafId();
-    this.#said = this.#walk(leaf);
-    this.#leaf = leaf;
-    return this.#said;
-  }
-
-  /** Back from the leaf to what is known already, or to the root. */
-  #walk(leaf: string | null): LogCategory {
-    const way = ancestry(this.#source, leaf, (id) => id === this.#leaf);
-    let step = way.next();
-    for (; !step.done; step = way.next()) {
-      const said = categoryIn(step.value);
-      if (said) return said;
-    }
-    return step.value === null ? SILENT : this.#said;
-  }
+  return SILENT;
 }

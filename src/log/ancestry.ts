@@ -22,3 +22,66 @@ export function* ancestry(
   }
   return null;
 }
+
+/**
+ * The same way as a list, for walks of a hundred thousand entries: it keeps no set of what was passed. A way that leads in
+ * a circle is gone round a few times before that shows (Brent's algorithm), and is then cut to its first round.
+ */
+export class WayBack {
+  /** Newest first. */
+  readonly entries: LogEntry[] = [];
+  readonly #source: EntrySource;
+  readonly #until: string | undefined;
+  #next: unknown;
+  #hasEnded = false;
+  /** An id that was passed, and where: it moves on after ever longer stretches. */
+  #passed: string | undefined;
+  #passedAt = 0;
+  #movesAt = 0;
+
+  /** From `from` back to the root, or to the entry `until`, which is not of the list. */
+  constructor(source: EntrySource, from: unknown, until: string | undefined) {
+    this.#source = source;
+    this.#next = from;
+    this.#until = until;
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  /** Whether it has ended at `until`. */
+  get hasMet(): boolean {
+    return this.#hasEnded && this.#until !== undefined && this.#next === this.#until;
+  }
+
+  step(): void {
+    const id = this.#next;
+    if (typeof id !== "string" || id === this.#until) {
+      this.#hasEnded = true;
+      return;
+    }
+    const isPassed = id === this.#passed;
+    const entry = isPassed ? undefined : this.#source.entry(id);
+    if (!entry) {
+      this.#hasEnded = true;
+      if (isPassed) this.#cut(this.entries.length - this.#passedAt);
+      return;
+    }
+    if (this.entries.length === this.#movesAt) {
+      this.#passed = id;
+      this.#passedAt = this.#movesAt;
+      this.#movesAt = 2 * this.#movesAt + 1;
+    }
+    this.entries.push(entry);
+    this.#next = entry.parentId;
+  }
+
+  /** Leaves the way into a circle of so many entries, and one round of it. */
+  #cut(round: number): void {
+    const { entries } = this;
+    let into = 0;
+    while (into < this.#passedAt && entries[into]?.id !== entries[into + round]?.id) into++;
+    entries.length = into + round;
+  }
+}

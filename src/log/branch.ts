@@ -1,10 +1,11 @@
 // The index of one branch: its items, its windows, and the latest of each custom entry, kept up with the log
 // at the cost of what is new. Pure: it reads entries through an EntrySource and never asks the host for a copy.
 import type { EntrySource, LogEntry } from "../host/entries.ts";
-import { ancestry } from "./ancestry.ts";
+import { WayBack } from "./ancestry.ts";
 import { type ItemHead, type ItemText, itemHead } from "./item.ts";
+import { KnownTools } from "./known-tools.ts";
 import { consolidationOf, type Opener, type RequestMark, requestMarkOf } from "./marks.ts";
-import { callsOf, noBatch, placeItem, type ToolBatch } from "./placing.ts";
+import { callsOf, nameIn, noBatch, placeItem, type ToolBatch } from "./placing.ts";
 import { TextCache } from "./text-cache.ts";
 
 /** An item in its place on the branch. */
@@ -67,17 +68,16 @@ export function windowNumber(id: string): number | undefined {
 }
 
 export class BranchIndex {
-  readonly #path: LogEntry[] = [];
-  readonly #positions = new Map<string, number>();
+  /** Oldest first. No map of ids beside it: making one would cost more than all the rest of opening a long session. */
+  #path: LogEntry[] = [];
+  #source: EntrySource | undefined;
   /** The leaf that is being caught up with. */
   #target: string | null = null;
-  /** On the way back from there to the path. */
-  #way: Iterator<LogEntry, string | null> | undefined;
-  /** What the path has yet to gain, newest first. */
-  #ahead: LogEntry[] = [];
+  /** On the way back from there to the newest entry of the path. */
+  #way: WayBack | undefined;
+  /** How much of the path is folded into rows. */
+  #folded = 0;
   #rows: Row[] = [];
-  /** The row of each entry of the path; -1 for one that is no item. */
-  #rowAt: number[] = [];
   #windows: WindowRecord[] = [];
   /** The newest name of each call on the branch; undefined until a result answers a call before the newest batch. */
   #callNames: Map<string, string> | undefined;
@@ -91,6 +91,7 @@ export class BranchIndex {
   /** Rows have changed their window since they were read. */
   #renumbered = false;
   readonly #texts = new TextCache();
+  readonly #tools = new KnownTools();
 
   constructor() {
     this.#resetFolds();
@@ -150,9 +151,12 @@ export class BranchIndex {
 
   /** Where an item stands among the rows. */
   rowIndex(id: string): number | undefined {
-    const position = this.#positions.get(id);
-    const at = position === undefined ? undefined : this.#rowAt[position];
-    return at === -1 ? undefined : at;
+    const entry = this.#source?.entry(id);
+    const position = entry === undefined ? -1 : this.#path.lastIndexOf(entry);
+    // Rows stand in the order of the path, and only what is no item is missing before it.
+    let at = Math.min(position, this.#rows.length - 1);
+    while (at >= 0 && this.#rows[at]?.entry !== entry) at--;
+    return at < 0 ? undefined : at;
   }
 
   /** The rows of a window as a half-open range. */
@@ -168,42 +172,45 @@ export class BranchIndex {
 
   /** Whether the last catch-up stopped before the leaf. */
   get isBehind(): boolean {
-    return this.#way !== undefined || this.#ahead.length > 0;
+    return this.#way !== undefined || this.#folded < this.#path.length;
   }
 
   /** Reads what the branch has gained; with a number, no more steps than that: the next call goes on from there. */
   catchUp(source: EntrySource, steps = Number.POSITIVE_INFINITY): CatchUp {
+    this.#source = source;
     const leaf = source.leafId();
-    if (!this.isBehind && leaf === (this.#path.at(-1)?.id ?? null)) return "same";
+    const newest = this.#path.at(-1)?.id;
+    if (!this.isBehind && leaf === (newest ?? null)) return "same";
     if (!this.isBehind || leaf !== this.#target) {
       this.#target = leaf;
-      this.#ahead = [];
-      this.#way = ancestry(source, leaf, (id) => this.#positions.has(id));
+      this.#way = new WayBack(source, leaf, newest);
     }
     this.#renumbered = false;
+    const before = this.#folded;
     let left = steps;
-    const before = this.#path.length;
     for (; this.#way && left > 0; left--) this.#lookBack(this.#way);
-    const rebuilt = this.#path.length < before;
-    for (; this.#way === undefined && this.isBehind && left > 0; left--) this.#append(this.#ahead.pop() as LogEntry);
+    const rebuilt = this.#folded < before;
+    for (; !this.#way && this.#folded < this.#path.length && left > 0; left--) this.#fold();
     return rebuilt || this.#renumbered ? "rebuilt" : "grown";
   }
 
-  /** One step back from the leaf; where it meets the path, what that has beyond goes. */
-  #lookBack(way: Iterator<LogEntry, string | null>): void {
-    const step = way.next();
-    if (!step.done) {
-      this.#ahead.push(step.value);
+  /** One step back from the leaf. A way that does not lead to the path is another branch, which is read from its root. */
+  #lookBack(way: WayBack): void {
+    way.step();
+    if (!way.hasEnded) return;
+    this.#way = undefined;
+    const found = way.entries.reverse();
+    if (way.hasMet) {
+      for (const entry of found) this.#path.push(entry);
       return;
     }
-    this.#way = undefined;
-    const meeting = step.value === null ? -1 : (this.#positions.get(step.value) as number);
-    if (meeting < this.#path.length - 1) this.#truncate(meeting + 1);
+    this.#path = found;
+    this.#resetFolds();
   }
 
   #resetFolds(): void {
+    this.#folded = 0;
     this.#rows = [];
-    this.#rowAt = [];
     this.#windows = [{ id: windowId(1), number: 1, opener: undefined, openerEntryId: undefined, firstRow: 0 }];
     this.#callNames = undefined;
     this.#lastCustom = new Map();
@@ -214,19 +221,9 @@ export class BranchIndex {
     this.#batch = noBatch();
   }
 
-  #truncate(length: number): void {
-    const kept = this.#path.slice(0, length);
-    this.#path.length = 0;
-    this.#positions.clear();
-    this.#resetFolds();
-    for (const entry of kept) this.#append(entry);
-  }
-
-  #append(entry: LogEntry): void {
-    const position = this.#path.length;
-    this.#positions.set(entry.id, position);
-    this.#path.push(entry);
-    this.#rowAt.push(-1);
+  /** Folds the next entry of the path into rows and windows. */
+  #fold(): void {
+    const entry = this.#path[this.#folded++] as LogEntry;
     if (entry.type === "custom") this.#addData(entry);
     if (entry.type === "label") this.#labelled.add(entry.targetId);
     if (entry.type === "compaction") {
@@ -235,11 +232,10 @@ export class BranchIndex {
       // A consolidation opens nothing and is no item.
       if (consolidates !== undefined) return;
     }
-    const head = itemHead(entry, this.#nameOfCall);
+    const head = itemHead(entry, this.#nameOfCall, this.#tools.named);
     if (!head) return;
     const { opener, opens, stays, batch } = placeItem(entry, head, this.#batch);
     if (opens === "before") this.#open(opener, entry.id, this.#rows.length);
-    this.#rowAt[position] = this.#rows.length;
     this.#addRow(entry, head, stays ? this.current.number - 1 : this.current.number);
     if (opens === "after") this.#open(opener, entry.id, this.#rows.length);
     this.#batch = batch;
@@ -257,7 +253,7 @@ export class BranchIndex {
   }
 
   readonly #nameOfCall = (toolCallId: string): string | undefined => {
-    const newest = this.#batch.calls.get(toolCallId);
+    const newest = nameIn(this.#batch, toolCallId);
     if (newest !== undefined) return newest;
     this.#callNames ??= this.#namesOfCalls();
     return this.#callNames.get(toolCallId);

@@ -56,6 +56,17 @@ export interface ItemText {
   readonly regions: readonly TextRegion[];
 }
 
+/** What is known of a tool by its name; for many items it is made once. */
+export interface KnownTool {
+  readonly internal: boolean;
+  /** The calls of an item that calls this tool alone. */
+  readonly alone: readonly ToolRef[];
+}
+
+export type ToolByName = (name: string) => KnownTool;
+
+export const knownTool: ToolByName = (name) => ({ internal: isInternalTool(name), alone: [toolRef(name)] });
+
 export function toolRef(name: string): ToolRef {
   if (name.startsWith("history_")) return { namespace: "history", name };
   if (name.startsWith("notes_")) return { namespace: "notes", name };
@@ -168,20 +179,6 @@ export function imageBytes(image: ImageBlock): number {
   return Buffer.byteLength(image.data, "base64");
 }
 
-const MESSAGE_ROLES: ReadonlyMap<string, ItemRole> = new Map([
-  ["user", "user"],
-  ["bashExecution", "user"],
-  ["custom", "user"],
-  ["branchSummary", "user"],
-  ["compactionSummary", "user"],
-  ["assistant", "assistant"],
-  ["toolResult", "tool"],
-  ["system", "system"],
-  ["developer", "developer"],
-]);
-
-type HeadFacts = Pick<ItemHead, "role"> & Partial<Pick<ItemHead, "calls" | "toolCallId" | "internal" | "fromUser">>;
-
 /** Session files are not validated, so a name may be anything. */
 function stringOrNone(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
@@ -189,78 +186,89 @@ function stringOrNone(value: unknown): string | undefined {
 
 const NO_CALLS: readonly ToolRef[] = [];
 
-function answerFacts({ content }: LogMessage): HeadFacts {
-  const calls: ToolRef[] = [];
+/** Made for every entry of a long branch when it is opened: always the same shape, and nothing in between. */
+function head(
+  { id, timestamp }: LogEntry,
+  role: ItemRole,
+  internal: boolean,
+  calls: readonly ToolRef[] = NO_CALLS,
+  toolCallId: string | undefined = undefined,
+  fromUser = false,
+): ItemHead {
+  return { id, role, timestamp, calls, toolCallId, internal, fromUser };
+}
+
+function answerHead(entry: LogEntry, { content }: LogMessage, toolNamed: ToolByName): ItemHead {
+  let calls = NO_CALLS;
+  let several: ToolRef[] | undefined;
   let internal = true;
   for (const block of blocksOf(content)) {
     if (isToolCallBlock(block)) {
-      calls.push(toolRef(block.name));
-      internal &&= isInternalTool(block.name);
+      const tool = toolNamed(block.name);
+      if (calls.length > 0) {
+        several ??= [...calls];
+        several.push(...tool.alone);
+      }
+      calls = several ?? tool.alone;
+      internal &&= tool.internal;
     } else if (isTextBlock(block) && block.text !== "") internal = false;
   }
-  return { role: "assistant", calls, internal: internal && calls.length > 0 };
+  return head(entry, "assistant", internal && calls.length > 0, calls);
 }
 
-function messageFacts(
+function resultHead(entry: LogEntry, message: LogMessage, nameOfCall: NameOfCall, toolNamed: ToolByName): ItemHead {
+  const toolCallId = stringOrNone(message.toolCallId);
+  const linked = toolCallId === undefined ? undefined : nameOfCall(toolCallId);
+  const name = linked ?? stringOrNone(message.toolName);
+  if (name === undefined) return head(entry, "tool", false, NO_CALLS, toolCallId);
+  const { internal, alone } = toolNamed(name);
+  return head(entry, "tool", internal, alone, toolCallId);
+}
+
+function messageHead(
+  entry: LogEntry,
   message: LogMessage,
-  nameOfCall: (toolCallId: string) => string | undefined,
-): HeadFacts | undefined {
-  const role = MESSAGE_ROLES.get(message.role);
-  switch (role) {
-    case undefined:
-      return undefined;
-    case "user":
-      return { role, fromUser: message.role === "user", internal: isOwnCustomType(message.customType) };
+  nameOfCall: NameOfCall,
+  toolNamed: ToolByName,
+): ItemHead | undefined {
+  switch (message.role) {
+    case "toolResult":
+      return resultHead(entry, message, nameOfCall, toolNamed);
     case "assistant":
-      return answerFacts(message);
-    case "tool": {
-      const toolCallId = stringOrNone(message.toolCallId);
-      const linked = toolCallId === undefined ? undefined : nameOfCall(toolCallId);
-      const name = linked ?? stringOrNone(message.toolName);
-      return {
-        role,
-        toolCallId,
-        calls: name === undefined ? [] : [toolRef(name)],
-        internal: name !== undefined && isInternalTool(name),
-      };
-    }
+      return answerHead(entry, message, toolNamed);
+    case "user":
+      return head(entry, "user", isOwnCustomType(message.customType), NO_CALLS, undefined, true);
+    case "bashExecution":
+    case "custom":
+    case "branchSummary":
+    case "compactionSummary":
+      return head(entry, "user", isOwnCustomType(message.customType));
+    case "system":
+    case "developer":
+      return head(entry, message.role, true);
     default:
-      return { role, internal: true };
+      return undefined;
   }
 }
 
-function headFacts(entry: LogEntry, nameOfCall: (toolCallId: string) => string | undefined): HeadFacts | undefined {
-  switch (entry.type) {
-    case "message":
-      return entry.message && messageFacts(entry.message, nameOfCall);
-    case "custom_message":
-      return { role: "user", internal: isOwnCustomType(entry.customType) };
-    case "compaction":
-      return { role: "user", internal: typeof (entry.details as { opens?: unknown } | undefined)?.opens === "string" };
-    case "custom":
-      // As an item it is what its window starts from; no other data entry is one.
-      return openerOf(entry) && { role: "user", internal: true };
-    case "branch_summary":
-      return { role: "user" };
-    default:
-      return undefined;
-  }
-}
+/** The name of a call that was made before, by its id. */
+type NameOfCall = (toolCallId: string) => string | undefined;
 
 /** The head of the item an entry is; undefined for entries that carry no content. */
-export function itemHead(
-  entry: LogEntry,
-  nameOfCall: (toolCallId: string) => string | undefined,
-): ItemHead | undefined {
-  const facts = headFacts(entry, nameOfCall);
-  if (!facts) return undefined;
-  return {
-    id: entry.id,
-    role: facts.role,
-    timestamp: entry.timestamp,
-    calls: facts.calls ?? NO_CALLS,
-    toolCallId: facts.toolCallId,
-    internal: facts.internal ?? false,
-    fromUser: facts.fromUser ?? false,
-  };
+export function itemHead(entry: LogEntry, nameOfCall: NameOfCall, toolNamed = knownTool): ItemHead | undefined {
+  switch (entry.type) {
+    case "message":
+      return entry.message ? messageHead(entry, entry.message, nameOfCall, toolNamed) : undefined;
+    case "custom_message":
+      return head(entry, "user", isOwnCustomType(entry.customType));
+    case "compaction":
+      return head(entry, "user", typeof (entry.details as { opens?: unknown } | undefined)?.opens === "string");
+    case "custom":
+      // As an item it is what its window starts from; no other data entry is one.
+      return openerOf(entry) && head(entry, "user", true);
+    case "branch_summary":
+      return head(entry, "user", false);
+    default:
+      return undefined;
+  }
 }

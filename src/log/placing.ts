@@ -22,8 +22,42 @@ export interface Placing {
   readonly batch: ToolBatch;
 }
 
+const FEW_BLOCKS = 8;
+const NO_CALLS: ReadonlyMap<string, string> = new Map();
+
 export function noBatch(): ToolBatch {
-  return { calls: new Map(), closing: false };
+  return { calls: NO_CALLS, closing: false };
+}
+
+/** The batch of an assistant entry; few are ever asked for their calls. */
+class BatchOf implements ToolBatch {
+  readonly closing = false;
+  /** Undefined when they are too many to be looked through for each result. */
+  readonly few: readonly unknown[] | undefined;
+  readonly #entry: LogEntry;
+  #calls: ReadonlyMap<string, string> | undefined;
+
+  constructor(entry: LogEntry) {
+    this.#entry = entry;
+    const blocks = blocksOf(entry.message?.content);
+    this.few = blocks.length <= FEW_BLOCKS ? blocks : undefined;
+  }
+
+  get calls(): ReadonlyMap<string, string> {
+    this.#calls ??= callsOf(this.#entry);
+    return this.#calls;
+  }
+}
+
+/** The name of a call of the batch. Of a few blocks no map is made. */
+export function nameIn(batch: ToolBatch, toolCallId: string): string | undefined {
+  const few = batch instanceof BatchOf ? batch.few : undefined;
+  if (!few) return batch.calls.get(toolCallId);
+  for (let at = few.length - 1; at >= 0; at--) {
+    const block = few[at];
+    if (isToolCallBlock(block) && block.id === toolCallId) return block.name;
+  }
+  return undefined;
 }
 
 /** The tool names of an assistant entry by call id. */
@@ -35,12 +69,13 @@ export function callsOf(entry: LogEntry): ReadonlyMap<string, string> {
 
 export function placeItem(entry: LogEntry, head: ItemHead, batch: ToolBatch): Placing {
   if (head.role === "assistant") {
-    return { opener: undefined, opens: undefined, stays: false, batch: { calls: callsOf(entry), closing: false } };
+    return { opener: undefined, opens: undefined, stays: false, batch: new BatchOf(entry) };
   }
   const opener = openerOf(entry);
   if (opener && opener.type !== "tool_result") {
     return { opener, opens: "before", stays: false, batch: { calls: batch.calls, closing: false } };
   }
+  if (!opener && !batch.closing) return { opener: undefined, opens: undefined, stays: false, batch };
   const inBatch = head.toolCallId !== undefined && batch.calls.has(head.toolCallId);
   // Results of the opener's own batch stay in the window that it closes; everything after is the new window's.
   if (batch.closing && inBatch) return { opener: undefined, opens: undefined, stays: true, batch };

@@ -3,7 +3,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { contentCategory } from "../category/guard.ts";
 import type { CategoryModels } from "../category/labels.ts";
-import { CategoryLog } from "../category/log.ts";
+import { CATEGORY_ENTRY, categoryOf, type LogCategory } from "../category/log.ts";
 import { OwnerCategories } from "../category/owners.ts";
 import { messageOf } from "../errors.ts";
 import { liveSource } from "../history/live.ts";
@@ -77,7 +77,6 @@ export class Session {
   readonly forgetting: Forgetting;
   readonly #host: Host;
   readonly #options: SessionOptions;
-  readonly #categoryLog: CategoryLog;
   /** What this session is a fork of. */
   readonly #source: ForkSource | undefined;
   #ctx: HostContext;
@@ -124,7 +123,6 @@ export class Session {
       branch: () => this.branch,
       mark: (customType, data) => host.mark(customType, data),
     });
-    this.#categoryLog = new CategoryLog(entries);
     const history = liveSource(this.agent, this.live.branch, entries);
     this.access = new AgentAccess({
       task: this.task,
@@ -195,7 +193,12 @@ export class Session {
 
   /** What this session's content is, the stricter of registry and log; throws when that cannot be known. */
   category(): Category {
-    return contentCategory(this.task, this.#categoryLog);
+    return contentCategory(this.task, this.loggedCategory());
+  }
+
+  /** What the log alone says of it. */
+  loggedCategory(): LogCategory {
+    return categoryOf(this.live.upToDate().lastCustom(CATEGORY_ENTRY)?.entry);
   }
 
   // --- what it does ---

@@ -34,44 +34,52 @@ function isFailure(message: LogMessage | undefined): boolean {
   return isCutToNothing || message?.stopReason === "error" || message?.stopReason === "aborted";
 }
 
+type Usage = Readonly<Partial<Record<"input" | "output" | "cacheRead" | "cacheWrite" | "totalTokens", unknown>>>;
+
 /** What a response reports of its usage, in tokens; undefined when it reports none. */
 export function reportedTokens(message: LogMessage | undefined): number | undefined {
-  const usage = message?.usage as Readonly<Record<string, unknown>> | null | undefined;
-  const figure = (name: string) => (typeof usage?.[name] === "number" ? (usage[name] as number) : 0);
-  const parts = figure("input") + figure("output") + figure("cacheRead") + figure("cacheWrite");
-  const total = figure("totalTokens") || parts;
+  const usage = message?.usage as Usage | null | undefined;
+  const total = figure(usage?.totalTokens) || partsOf(usage);
   return total > 0 ? total : undefined;
+}
+
+function figure(value: unknown): number {
+  return typeof value === "number" ? value : 0;
+}
+
+function partsOf(usage: Usage | null | undefined): number {
+  return figure(usage?.input) + figure(usage?.output) + figure(usage?.cacheRead) + figure(usage?.cacheWrite);
 }
 
 function onlyOpensWindows({ head: { calls } }: Row): boolean {
   return calls.length > 0 && calls.every((call) => call.name === "new_context");
 }
 
-/** Most rows say no more than one of these, so they are made once. */
-const WORKED: readonly LogFact[] = [{ type: "worked" }];
-const SPOKEN: readonly LogFact[] = [{ type: "user_spoke" }, { type: "worked" }];
-const NOTHING: readonly LogFact[] = [];
+/** Told of each fact: a long branch has hundreds of thousands, so no list is made of them. */
+type Told = (fact: LogFact) => void;
 
-function factsOfUser(row: Row, windowId: string): readonly LogFact[] {
-  const { entry, head } = row;
-  if (head.fromUser) return SPOKEN;
-  const control = controlOf(entry.type === "message" ? (entry.message ?? {}) : entry);
-  if (control?.windowId === windowId) {
-    const { kind, requestId, hardTriggerTokens } = control;
-    return [{ type: "control_arrived", kind, requestId, hardTriggerTokens }];
+/** What most rows say, made once. */
+const WORKED: LogFact = { type: "worked" };
+const SPOKEN: LogFact = { type: "user_spoke" };
+
+function tellOfUser({ entry, head, window }: Row, tell: Told): void {
+  if (head.fromUser) {
+    tell(SPOKEN);
+    tell(WORKED);
+    return;
   }
-  return head.internal || entry.type === "compaction" ? NOTHING : WORKED;
+  const control = controlOf(entry.type === "message" ? (entry.message ?? {}) : entry);
+  if (control && control.windowId === `w${window}`) {
+    const { kind, requestId, hardTriggerTokens } = control;
+    tell({ type: "control_arrived", kind, requestId, hardTriggerTokens });
+  } else if (!head.internal && entry.type !== "compaction") tell(WORKED);
 }
 
-function factsOfAnswer(row: Row): readonly LogFact[] {
+function tellOfAnswer(row: Row, tell: Told): void {
   const { message } = row.entry;
   const failed = isFailure(message);
-  const answered: LogFact = {
-    type: "model_answered",
-    failed,
-    usedTokens: failed ? undefined : reportedTokens(message),
-  };
-  return failed || onlyOpensWindows(row) ? [answered] : [{ type: "worked" }, answered];
+  if (!failed && !onlyOpensWindows(row)) tell(WORKED);
+  tell({ type: "model_answered", failed, usedTokens: failed ? undefined : reportedTokens(message) });
 }
 
 /** Whether a path names one of the agent's own notes. */
@@ -112,29 +120,29 @@ function isOthersNote(path: unknown, isOwnNote: IsOwnNote): boolean {
   return typeof path === "string" && path.startsWith("/") && !isOwnNote(path);
 }
 
-function factsOfResult(rows: readonly Row[], at: number, isOwnNote: IsOwnNote): readonly LogFact[] {
+function tellOfResult(rows: readonly Row[], at: number, isOwnNote: IsOwnNote, tell: Told): void {
   const row = rows[at] as Row;
   const name = row.head.calls[0]?.name ?? "";
-  const { message } = row.entry;
-  if (name === "new_context") return NOTHING;
-  if (!isNoteWriteTool(name)) return WORKED;
+  if (name === "new_context") return;
+  tell(WORKED);
+  if (!isNoteWriteTool(name)) return;
   const path = (answeredCall(rows, at)?.arguments as { path?: unknown } | null | undefined)?.path;
-  if (isOthersNote(path, isOwnNote)) return WORKED;
-  const saved = message?.isError !== true;
-  return [{ type: "worked" }, { type: "note_write_ended", saved, toolCallId: row.head.toolCallId }];
+  if (isOthersNote(path, isOwnNote)) return;
+  const saved = row.entry.message?.isError !== true;
+  tell({ type: "note_write_ended", saved, toolCallId: row.head.toolCallId });
 }
 
-function factsOfRow(rows: readonly Row[], at: number, isOwnNote: IsOwnNote): readonly LogFact[] {
+function tellOfRow(rows: readonly Row[], at: number, isOwnNote: IsOwnNote, tell: Told): void {
   const row = rows[at] as Row;
   switch (row.head.role) {
     case "user":
-      return factsOfUser(row, `w${row.window}`);
+      tellOfUser(row, tell);
+      break;
     case "assistant":
-      return factsOfAnswer(row);
+      tellOfAnswer(row, tell);
+      break;
     case "tool":
-      return factsOfResult(rows, at, isOwnNote);
-    default:
-      return NOTHING;
+      tellOfResult(rows, at, isOwnNote, tell);
   }
 }
 
@@ -152,12 +160,7 @@ function wasCancelled(marks: readonly PlacedMark[], requestId: string): boolean 
 }
 
 /** Hands over the facts a branch has gained since the cursor, in order; returns the cursor behind them. */
-export function readFacts(
-  branch: BranchIndex,
-  cursor: FactCursor,
-  isOwnNote: IsOwnNote,
-  each: (fact: LogFact) => void,
-): FactCursor {
+export function readFacts(branch: BranchIndex, cursor: FactCursor, isOwnNote: IsOwnNote, each: Told): FactCursor {
   let { windows, requestMarks } = cursor;
   const openUpTo = (number: number) => {
     for (; windows < number; windows++) {
@@ -173,9 +176,12 @@ export function readFacts(
       next = branch.requestMarks[++requestMarks];
     }
   };
-  // A message that was queued when its request was cancelled comes after the mark, and asks for nothing.
-  const isTakenBack = (fact: LogFact) =>
-    fact.type === "control_arrived" && wasCancelled(branch.requestMarks.slice(0, requestMarks), fact.requestId);
+  const tell: Told = (fact) => {
+    // A message that was queued when its request was cancelled comes after the mark, and asks for nothing.
+    const isTakenBack =
+      fact.type === "control_arrived" && wasCancelled(branch.requestMarks.slice(0, requestMarks), fact.requestId);
+    if (!isTakenBack) each(fact);
+  };
   const { rows } = branch;
   for (let i = cursor.rows; i < rows.length; i++) {
     marksUpTo(i);
@@ -183,7 +189,7 @@ export function readFacts(
     openUpTo(window);
     // A late result of the batch that closed the previous window says nothing of this one.
     if (window !== windows) continue;
-    for (const fact of factsOfRow(rows, i, isOwnNote)) if (!isTakenBack(fact)) each(fact);
+    tellOfRow(rows, i, isOwnNote, tell);
   }
   openUpTo(branch.windows.length);
   marksUpTo(rows.length);

@@ -7,7 +7,7 @@ import { CURSOR_AT_START, type FactCursor, type IsOwnNote, NO_ABSOLUTE_PATH, rea
 import { type Effect, INITIAL_STATE, type LiveEvent, step, type WindowState } from "./machine.ts";
 
 /** Entries gone through between two turns of the event loop: a few milliseconds, also on a slow machine. */
-export const STEPS_PER_SLICE = 2_000;
+export const STEPS_PER_SLICE = 500;
 
 export class LiveWindow {
   readonly branch = new BranchIndex();

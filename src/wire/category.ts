@@ -139,7 +139,6 @@ function requestSteps(host: Host, guard: CategoryGuard, models: RequestModels) {
   };
   return {
     sessionStarted: async (_event: object, ctx: HostContext) => {
-      guard.started();
       follow(ctx);
       await chooseModel(host, guard, ctx);
     },

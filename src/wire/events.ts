@@ -148,7 +148,7 @@ function compactionEvents(host: Host, steps: Steps): void {
   host.at("session_compact_failed", () => host.notices.release(), compactions.failed);
 }
 
-function treeEvents(host: Host, { journal, loop, compactions, footer, todos, category }: Steps): void {
+function treeEvents(host: Host, { lifecycle, journal, loop, compactions, footer, todos, category }: Steps): void {
   host.at("session_before_tree", category.treeIsWalked, compactions.holdTree);
-  host.at("session_tree", journal.sync, loop.logIsRead, loop.publish, footer.draw, todos.rebuilt);
+  host.at("session_tree", lifecycle.treeWalked, journal.sync, loop.logIsRead, loop.publish, footer.draw, todos.rebuilt);
 }

@@ -21,6 +21,8 @@ export function lifecycleSteps(host: Host, sessions: Sessions, claim: SessionOwn
       if (problems.length > 0) host.notices.show(ctx, `pi-token-budget settings: ${problems.join("\n")}`, "warning");
       await session.begin();
     },
+    // Another branch is read from its root: before anybody asks for it, and with the event loop running in between.
+    treeWalked: (_event: object, ctx: HostContext) => sessions.of(ctx).live.warmUp(),
     close: async ({ reason }: Shutdown) => {
       claim.release();
       await sessions.close({ restarts: reason === "reload" });

@@ -1,8 +1,9 @@
 // What a session's content is: the log by replay, and the stricter of registry and log.
 import { describe, expect, test } from "vitest";
 import { classify, ownerCategory, type RegistryCategory } from "../../src/category/classification.ts";
-import { CATEGORY_ENTRY, CategoryLog, type LogCategory } from "../../src/category/log.ts";
+import { CATEGORY_ENTRY, categoryOf, categoryOnLog, type LogCategory } from "../../src/category/log.ts";
 import type { LogEntry } from "../../src/host/entries.ts";
+import { BranchIndex } from "../../src/log/branch.ts";
 import { type Category, mayRead } from "../../src/task/category.ts";
 
 const AT = Date.parse("2025-01-02T03:04:05.000Z");
@@ -31,10 +32,6 @@ function tree(...rows: readonly (readonly [id: string, parentId: string | null, 
     go: (id: string | null) => {
       leaf = id;
     },
-    add: (entry: LogEntry) => {
-      entries.set(entry.id, entry);
-      leaf = entry.id;
-    },
     looked: () => looked,
   };
 }
@@ -48,32 +45,34 @@ describe("the log", () => {
       ["d", "c", { category: null }],
       ["e", "d"],
     );
-    const log = new CategoryLog(source);
-    expect(log.read()).toEqual({ type: "said", category: null, at: AT });
+    const branch = new BranchIndex();
+    const read = () => {
+      branch.catchUp(source);
+      const said = categoryOf(branch.lastCustom(CATEGORY_ENTRY)?.entry);
+      expect(categoryOnLog(source)).toEqual(said);
+      return said;
+    };
+    expect(read()).toEqual({ type: "said", category: null, at: AT });
     go("c");
-    expect(log.read()).toEqual({ type: "said", category: "s", at: AT });
+    expect(read()).toEqual({ type: "said", category: "s", at: AT });
     go("a");
-    expect(log.read()).toEqual({ type: "silent" });
+    expect(read()).toEqual({ type: "silent" });
     go("e");
-    expect(log.read()).toMatchObject({ category: null });
+    expect(read()).toMatchObject({ category: null });
     go(null);
-    expect(log.read()).toEqual({ type: "silent" });
+    expect(read()).toEqual({ type: "silent" });
   });
 
   test.each([null, "s", {}, { category: 5 }, { category: "" }, { category: "a b" }])("with %j is damaged", (data) => {
-    expect(new CategoryLog(tree(["a", null, data ?? 0]).source).read()).toEqual({ type: "damaged" });
+    expect(categoryOnLog(tree(["a", null, data ?? 0]).source)).toEqual({ type: "damaged" });
   });
 
-  test("looks at each entry once, and ends on a damaged tree", () => {
+  test("is looked through once at most, and a damaged tree ends", () => {
     const log = tree(...Array.from({ length: 1_000 }, (_, at) => [`${at}`, at === 0 ? null : `${at - 1}`] as const));
-    const read = new CategoryLog(log.source);
-    read.read();
-    log.add({ type: "message", id: "new", parentId: "999", timestamp: LATER });
-    read.read();
-    expect(log.looked()).toBe(1_001);
-    const circle = tree(["a", "b"], ["b", "a"]);
-    expect(new CategoryLog(circle.source).read()).toEqual({ type: "silent" });
-    expect(new CategoryLog(tree(["a", "gone"]).source).read()).toEqual({ type: "silent" });
+    categoryOnLog(log.source);
+    expect(log.looked()).toBe(1_000);
+    expect(categoryOnLog(tree(["a", "b"], ["b", "a"]).source)).toEqual({ type: "silent" });
+    expect(categoryOnLog(tree(["a", "gone"]).source)).toEqual({ type: "silent" });
   });
 });
 

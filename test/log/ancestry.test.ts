@@ -1,13 +1,13 @@
 // Every walk over parents ends, whatever the session file says: each entry is read once at most.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { CategoryLog } from "../../src/category/log.ts";
+import { categoryOnLog } from "../../src/category/log.ts";
 import { OlderCalls } from "../../src/history/journal-older-calls.ts";
 import { JournalPlan } from "../../src/history/journal-plan.ts";
 import { JournalState } from "../../src/history/journal-state.ts";
 import { liveSource } from "../../src/history/live.ts";
 import type { EntrySource, LogEntry } from "../../src/host/entries.ts";
-import { ancestry } from "../../src/log/ancestry.ts";
+import { ancestry, WayBack } from "../../src/log/ancestry.ts";
 import { BranchIndex } from "../../src/log/branch.ts";
 import { LogBatch } from "../../src/storage/append-log-lines.ts";
 
@@ -58,7 +58,7 @@ const anyLog = fc
 const WALKS: Readonly<Record<string, (source: EntrySource) => void>> = {
   "the way to the root": (source) => void [...ancestry(source, source.leafId())],
   "the index of the branch": (source) => void new BranchIndex().catchUp(source),
-  "the category of the log": (source) => void new CategoryLog(source).read(),
+  "the category of the log": (source) => void categoryOnLog(source),
   "an item of an abandoned branch": (source) => {
     const live = liveSource("/root", new BranchIndex(), source);
     for (const id of IDS) live.rowElsewhere(id);
@@ -93,6 +93,25 @@ describe("a walk over parents", () => {
     expect(ids([entry("a", 5, 0)], "a")).toEqual(["a"]);
     expect(ids([entry("a", "a", 0)], "a")).toEqual(["a"]);
     expect(ids([entry("a", "c", 0), entry("b", "a", 0), entry("c", "b", 0)], "c")).toEqual(["c", "b", "a"]);
+  });
+
+  it("gives the same way as a list, cut where it leads in a circle, and ends at what is known", () => {
+    fc.assert(
+      fc.property(anyLog, fc.constantFrom(undefined, ...IDS), ({ entries, leaf }, until) => {
+        const source = new CountingSource(entries, leaf);
+        const way = new WayBack(source, leaf, until);
+        for (let steps = 0; !way.hasEnded; steps++) {
+          expect(steps).toBeLessThanOrEqual(4 * (entries.length + 1));
+          way.step();
+        }
+        const expected: LogEntry[] = [];
+        const walk = ancestry(source, leaf, (id) => id === until);
+        let step = walk.next();
+        for (; !step.done; step = walk.next()) expected.push(step.value);
+        expect(way.entries).toEqual(expected);
+        expect(way.hasMet).toBe(step.value !== null);
+      }),
+    );
   });
 
   it("costs what is new: the index reads on from where the branch has grown", () => {
