@@ -57,8 +57,12 @@ export function isRunning(name: ProcessName, disk: DiskCalls = NODE_DISK): boole
     // Somebody else's process is there all the same.
     if (!(error instanceof Error && "code" in error && error.code === "EPERM")) return false;
   }
-  const start = startOf(name.pid, disk);
-  return start === null || name.start === null || start === name.start;
+  return isSameStart(name, { pid: name.pid, start: startOf(name.pid, disk) });
+}
+
+/** Whether two names with one id may be of one process. */
+export function isSameStart(a: ProcessName, b: ProcessName): boolean {
+  return a.start === null || b.start === null || a.start === b.start;
 }
 
 /** Where this process runs; undefined where the system does not say. */

@@ -38,10 +38,13 @@ export type VersionedContent =
 /** Looks at the file. A newer format throws `newer_format`, a disk that fails `storage_failed`. */
 export function inspectVersionedJson(source: VersionedFile, disk: DiskCalls = NODE_DISK): VersionedContent {
   const content = readPlainFile(disk, source.file, source.shown);
-  if (content === undefined) return { type: "missing" };
+  return content === undefined ? { type: "missing" } : inspectVersionedBytes(source, content.bytes);
+}
+
+function inspectVersionedBytes(source: VersionedFile, bytes: Buffer): VersionedContent {
   let value: unknown;
   try {
-    value = JSON.parse(content.bytes.toString("utf8"));
+    value = JSON.parse(bytes.toString("utf8"));
   } catch (cause) {
     return { type: "damaged", cause };
   }
@@ -56,7 +59,15 @@ export function inspectVersionedJson(source: VersionedFile, disk: DiskCalls = NO
 
 /** The fields of the file; undefined when there is none. A damaged one is an error too and stays where it is. */
 export function readVersionedJson(source: VersionedFile, disk: DiskCalls = NODE_DISK): VersionedFields | undefined {
-  const content = inspectVersionedJson(source, disk);
+  return fieldsIn(source, inspectVersionedJson(source, disk));
+}
+
+/** The fields that such a file's bytes hold, for who has read them. */
+export function versionedFieldsOf(source: VersionedFile, bytes: Buffer): VersionedFields | undefined {
+  return fieldsIn(source, inspectVersionedBytes(source, bytes));
+}
+
+function fieldsIn(source: VersionedFile, content: VersionedContent): VersionedFields | undefined {
   if (content.type === "damaged") throw damaged(source, content.cause);
   return content.type === "fields" ? content.fields : undefined;
 }

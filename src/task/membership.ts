@@ -86,6 +86,8 @@ export class SessionTask {
   readonly #options: Opened;
   readonly #seat: Seat;
   readonly #registration: Registration;
+  /** The registry's agents as they were read last, and as they are with this session. */
+  #joined: { readonly read: Roster; readonly roster: Roster } | undefined;
   #joining: Promise<void> | undefined;
   #isRegistered = false;
   #staying: Promise<void> | undefined;
@@ -327,7 +329,13 @@ export class SessionTask {
 
   /** The registry's agents as they are with this session in it. */
   #roster(): Roster {
-    return this.#with(this.registry.read());
+    const read = this.registry.read();
+    if (this.#joined?.read === read) return this.#joined.roster;
+    const roster = this.#with(read);
+    // What a session that is not registered would be depends on its parent's log too.
+    const isSettled = this.#seat.parent === null || agentOf(read, this.#registration) !== undefined;
+    this.#joined = isSettled ? { read, roster } : undefined;
+    return roster;
   }
 
   #with(roster: Roster): Roster {

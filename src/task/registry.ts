@@ -5,8 +5,9 @@ import { shownValue, TokenBudgetError } from "../errors.ts";
 import { AtomicFiles, type Sweep, sweepLeftOvers } from "../storage/atomic-file.ts";
 import { codeOf, type DiskCalls, ensurePrivateDirectory, NODE_DISK, storageFailure } from "../storage/disk.ts";
 import { LockDirectory } from "../storage/lock.ts";
-import { type Fate, fateOf, isRunning } from "../storage/processes.ts";
-import { readVersionedJson, type VersionedFile, writeVersionedJson } from "../storage/versioned-json.ts";
+import { readPlainFile } from "../storage/plain-file.ts";
+import { type Fate, fateOf, isRunning, isSameStart, type ProcessName, thisProcess } from "../storage/processes.ts";
+import { type VersionedFile, versionedFieldsOf, writeVersionedJson } from "../storage/versioned-json.ts";
 import { ROOT_ADDRESS } from "./addresses.ts";
 import type { Category } from "./category.ts";
 import type { TaskContext } from "./context.ts";
@@ -41,6 +42,14 @@ const SHOWN = "The registry of this root task";
 /** A file may change twice in one tick of its clock: one so young is read again. */
 const SURE_AFTER_MS = 2_000;
 
+interface Known {
+  /** Undefined while it is too young. */
+  readonly stamp: string | undefined;
+  /** Undefined where there is no file. */
+  readonly bytes: Buffer | undefined;
+  readonly roster: Roster;
+}
+
 export interface RegistryOptions {
   readonly context: TaskContext;
   readonly disk?: DiskCalls | undefined;
@@ -56,7 +65,9 @@ export class Registry implements TaskFacts {
   readonly #locks: LockDirectory;
   readonly #files: AtomicFiles;
   /** What the file said, as long as its stamp stays. */
-  #known: { readonly stamp: string | undefined; readonly roster: Roster } | undefined;
+  #known: Known | undefined;
+  /** Of this process, when it was asked for. */
+  #own: ProcessName | undefined;
 
   constructor({ context, disk = NODE_DISK, staleLockMs: staleMs, lockWaitMs: waitMs }: RegistryOptions) {
     this.context = context;
@@ -85,8 +96,8 @@ export class Registry implements TaskFacts {
     // Taken before: what changes while it is read has another one. Who reads once needs none.
     const stamp = known && this.#stamp();
     if (known && stamp !== undefined && stamp === known.stamp) return known.roster;
-    const roster = this.#readFile();
-    this.#known = { stamp, roster };
+    const { bytes, roster } = this.#readBytes();
+    this.#known = { stamp, bytes, roster };
     return roster;
   }
 
@@ -102,8 +113,21 @@ export class Registry implements TaskFacts {
     }
   }
 
+  /** The same bytes as last time are the same agents. */
+  #readBytes(): Omit<Known, "stamp"> {
+    const { file, shown } = this.#source;
+    const bytes = readPlainFile(this.#disk, file, shown)?.bytes;
+    const known = this.#known;
+    const isSame = bytes === undefined ? known && known.bytes === undefined : known?.bytes?.equals(bytes);
+    return known && isSame ? known : { bytes, roster: this.#parsed(bytes) };
+  }
+
   #readFile(): Roster {
-    const fields = readVersionedJson(this.#source, this.#disk);
+    return this.#readBytes().roster;
+  }
+
+  #parsed(bytes: Buffer | undefined): Roster {
+    const fields = bytes && versionedFieldsOf(this.#source, bytes);
     if (fields === undefined) return [];
     const parsed = parseRoster(fields, this.context);
     if (parsed.type === "roster") return parsed.roster;
@@ -185,7 +209,12 @@ export class Registry implements TaskFacts {
   }
 
   isRunningState(state: AgentState): boolean {
-    return state.type === "running" && isRunning({ pid: state.pid, start: state.processStart }, this.#disk);
+    if (state.type !== "running") return false;
+    const named = { pid: state.pid, start: state.processStart };
+    // A session asks for itself with every request.
+    if (state.pid !== process.pid) return isRunning(named, this.#disk);
+    this.#own ??= thisProcess(this.#disk);
+    return isSameStart(named, this.#own);
   }
 
   /** What has become of the process of an agent; undefined when that has said that it ends. */
