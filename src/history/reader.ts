@@ -7,6 +7,7 @@ import { type ItemRole, type ItemText, isToolNamed, type TextRegion, type ToolRe
 import { HistoryCounts, isInternalRole } from "./counts.ts";
 import { holdsMatch, type IsHidden, type Needle, needleOf } from "./search.ts";
 import type { ItemBranch, WindowContents } from "./shapes.ts";
+import { atOnce } from "./slices.ts";
 import type { ItemSource } from "./source.ts";
 
 /** Which items; every given field must hold. */
@@ -49,6 +50,15 @@ export interface Page<T> {
   readonly total: number;
   readonly rows: readonly T[];
 }
+
+/** The page of a search. */
+export interface FoundPage extends Page<ListedItem> {
+  /** Counting ended before the last row: there are so many at least. */
+  readonly isAtLeast: boolean;
+}
+
+/** Rows gone through between two pauses of a long search. */
+const ROWS_PER_STEP = 64;
 
 interface Range {
   readonly from: number;
@@ -135,24 +145,45 @@ interface Check {
   passesAt?(at: number): boolean | undefined;
 }
 
-/** The rows that pass, in order, up to a limit; counts all that pass unless their number is known. */
-function pageOf(source: ItemSource, query: ItemQuery, check: Check, knownTotal: number | undefined): Page<Row> {
+/** What a walk over rows is to find. */
+interface Walk extends Check {
+  /** The number of all rows that pass, where it is known. */
+  readonly knownTotal?: number | undefined;
+  /** Rows that are still counted when the page is full. Default: all. */
+  readonly countOn?: number | undefined;
+}
+
+type Walked = Page<Row> & { readonly isAtLeast: boolean };
+
+/** The rows that pass, in order, up to a limit, and how many there are; it pauses now and then. */
+function* walkRows(source: ItemSource, query: ItemQuery, walk: Walk): Generator<void, Walked> {
   const { from, to } = rangeOf(source, query);
+  const { rows: all } = source;
+  const { knownTotal, countOn = Number.POSITIVE_INFINITY } = walk;
+  const enough = Math.min(query.limit, knownTotal ?? query.limit);
+  const countsMost = knownTotal === undefined ? countOn : 0;
   const rows: Row[] = [];
   let total = 0;
-  for (let step = 0; step < to - from; step++) {
-    if (knownTotal !== undefined && rows.length >= Math.min(query.limit, knownTotal)) break;
+  let counted = 0;
+  let step = 0;
+  for (; step < to - from; step++) {
+    if (rows.length >= enough && counted++ >= countsMost) break;
+    if (step % ROWS_PER_STEP === ROWS_PER_STEP - 1) yield;
     const at = query.recentFirst ? to - 1 - step : from + step;
-    const passesAt = check.passesAt?.(at);
+    const passesAt = walk.passesAt?.(at);
     if (passesAt === false) continue;
     const isWanted = rows.length < query.limit;
     // Beyond the page most rows are only counted.
-    const row = isWanted || passesAt === undefined ? source.rows.at(at) : undefined;
-    if (passesAt === undefined && !(row && check.passes(row))) continue;
+    const row = isWanted || passesAt === undefined ? all.at(at) : undefined;
+    if (passesAt === undefined && !(row && walk.passes(row))) continue;
     total++;
     if (isWanted && row) rows.push(row);
   }
-  return { total: knownTotal ?? total, rows };
+  return { total: knownTotal ?? total, rows, isAtLeast: knownTotal === undefined && step < to - from };
+}
+
+function pageOf(source: ItemSource, query: ItemQuery, walk: Walk): Walked {
+  return atOnce(walkRows(source, query, walk));
 }
 
 function foundBy(source: ItemSource, needle: Needle, query: ItemQuery): Check {
@@ -201,17 +232,23 @@ export class HistoryReader {
     // Without a window or a tool the count is kept up to date, so the walk ends with the page.
     const known = filter.windowId === undefined && filter.from === undefined && !hasToolFilter(filter);
     const total = known ? this.#counts.total(source, filter.role) : undefined;
-    return listed(source, query, pageOf(source, query, { passes: listedBy(query) }, total));
+    return listed(source, query, pageOf(source, query, { passes: listedBy(query), knownTotal: total }));
   }
 
   /** The items that hold the needle. Beyond the page an item costs one `indexOf` up to its first match. */
   searchItems(source: ItemSource, needle: Needle, query: ItemQuery): Page<ListedItem> {
-    return listed(source, query, pageOf(source, query, foundBy(source, needle, query), undefined));
+    return atOnce(this.searching(source, needle, query));
+  }
+
+  /** The same, with pauses. When the page is full, no more than `countOn` rows are gone through to count others. */
+  *searching(source: ItemSource, needle: Needle, query: ItemQuery, countOn?: number): Generator<void, FoundPage> {
+    const found = yield* walkRows(source, query, { ...foundBy(source, needle, query), countOn });
+    return { ...listed(source, query, found), isAtLeast: found.isAtLeast };
   }
 
   /** The first items of a search, for a caller that needs no total: the walk ends with the page. */
   findItems(source: ItemSource, needle: Needle, query: ItemQuery): readonly ListedItem[] {
-    return listed(source, query, pageOf(source, query, foundBy(source, needle, query), query.limit)).rows;
+    return listed(source, query, pageOf(source, query, { ...foundBy(source, needle, query), countOn: 0 })).rows;
   }
 
   /** The item with this id, on this branch or an abandoned one; throws when it is not in that window. */

@@ -36,6 +36,6 @@ export interface ItemSource {
   text(entry: LogEntry): ItemText;
   /** An item of an abandoned branch of the same session; its `window` is counted along its own branch. */
   rowElsewhere(id: string): Row | undefined;
-  /** A sieve for one search of many rows; left out where rendering a text costs next to nothing. */
+  /** A sieve for one search of many rows; left out where there is none. */
   sieve?(needle: Needle): Sieve;
 }

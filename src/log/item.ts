@@ -154,6 +154,32 @@ function renderedEntry(entry: LogEntry): readonly Rendered[] {
   }
 }
 
+/**
+ * Whether a text block of an item holds a word, looked for in the entry's own strings: nothing is rendered. Undefined when
+ * none does, and the item has text that would have to be rendered first.
+ */
+export function holdsInOwnText(entry: LogEntry, word: string): boolean | undefined {
+  const content = ownContent(entry);
+  if (typeof content === "string") return content.includes(word);
+  if (!Array.isArray(content)) return undefined;
+  let isAll = true;
+  for (const block of content) {
+    if (isToolCallBlock(block)) isAll = false;
+    else if (isTextBlock(block) && block.text.includes(word)) return true;
+  }
+  return isAll ? false : undefined;
+}
+
+/** The content of an item whose text is that of its blocks alone. */
+function ownContent({ type, message, content }: LogEntry): unknown {
+  if (type === "custom_message") return content;
+  if (type !== "message" || !message || message.sections || message.toolsAdded || message.toolsRemoved)
+    return undefined;
+  const { role } = message;
+  const isOther = role === "bashExecution" || role === "branchSummary" || role === "compactionSummary";
+  return isOther ? undefined : message.content;
+}
+
 /** The whole text of an item. A single block is the entry's own string, not a copy. */
 export function itemText(entry: LogEntry): ItemText {
   const rendered = renderedEntry(entry);

@@ -1,38 +1,40 @@
-// Rendered texts of items, kept so that a second search does not render again, and bounded so that a search does not
-// keep a copy of the whole session for ever. Pure.
+// Rendered texts of items, kept so that a second look does not render again, and bounded so that a search does not keep a
+// copy of the whole session for ever. Pure.
 import type { LogEntry } from "../host/entries.ts";
-import { type ItemText, itemText } from "./item.ts";
+import { holdsInOwnText, type ItemText, itemText } from "./item.ts";
 
-/** Copies are made of items of several blocks only; a single block is the entry's own string. In UTF-16 code units. */
-const COPIES_MAX_UNITS = 64 * 1024 * 1024;
+/** In UTF-16 code units. */
+const KEPT_MAX_UNITS = 16 * 1024 * 1024;
+/** What a kept text takes besides its characters, in the same units. */
+const OVERHEAD_UNITS = 100;
+
+/** A single block is the entry's own string; everything else is a copy. */
+function sizeOf(entry: LogEntry, { points, regions }: ItemText): number {
+  const isOwn = regions.length <= 1 && holdsInOwnText(entry, "") !== undefined;
+  return OVERHEAD_UNITS + (isOwn ? 0 : points.text.length);
+}
 
 export class TextCache {
-  readonly #own = new WeakMap<LogEntry, ItemText>();
   /** Oldest first. */
-  readonly #copies = new Map<LogEntry, ItemText>();
+  readonly #texts = new Map<LogEntry, ItemText>();
   readonly #maxUnits: number;
   #units = 0;
 
-  constructor(maxUnits: number = COPIES_MAX_UNITS) {
+  constructor(maxUnits: number = KEPT_MAX_UNITS) {
     this.#maxUnits = maxUnits;
   }
 
   get(entry: LogEntry): ItemText {
-    const known = this.#own.get(entry) ?? this.#copies.get(entry);
+    const known = this.#texts.get(entry);
     if (known) return known;
     const text = itemText(entry);
-    if (text.regions.length <= 1) this.#own.set(entry, text);
-    else this.#keepCopy(entry, text);
-    return text;
-  }
-
-  #keepCopy(entry: LogEntry, text: ItemText): void {
-    this.#copies.set(entry, text);
-    this.#units += text.points.text.length;
-    for (const [oldest, { points }] of this.#copies) {
-      if (this.#units <= this.#maxUnits) return;
-      this.#copies.delete(oldest);
-      this.#units -= points.text.length;
+    this.#texts.set(entry, text);
+    this.#units += sizeOf(entry, text);
+    for (const [oldest, old] of this.#texts) {
+      if (this.#units <= this.#maxUnits || oldest === entry) break;
+      this.#texts.delete(oldest);
+      this.#units -= sizeOf(oldest, old);
     }
+    return text;
   }
 }

@@ -3,6 +3,7 @@
 
 import { HistoryReader, type ItemQuery, type ListedItem, type ListedWindow, searchedFor } from "../history/reader.ts";
 import { MatchScan, type Needle, previewOf, regionsOf } from "../history/search.ts";
+import { inSlices } from "../history/slices.ts";
 import type { ItemSource } from "../history/source.ts";
 import type { ImageBlock } from "../host/entries.ts";
 import { windowId, windowNumber } from "../log/branch.ts";
@@ -17,6 +18,9 @@ import { TOOL_SPECS, type ToolName } from "./specs.ts";
 
 /** Lists and searches stay below this, however large outputs may be. */
 export const HISTORY_LIST_MAX_CODE_POINTS = 6_000;
+
+/** A page costs a page: behind a full one, matches are counted in so many more items. */
+const COUNTED_BEYOND_PAGE_ROWS = 800;
 
 /** Kinds of images named in a row, and how long a kind may be: both come from the log and may be anything. */
 const IMAGE_TYPES_MAX = 3;
@@ -240,11 +244,13 @@ export function historyTools(deps: HistoryToolDeps): HistoryTools {
       const needle = searchedFor(params.query);
       const source = await deps.sourceOf(params.agent_name);
       const limit = usedLimit(TOOL_SPECS.history_search_contents.params.limit, params.limit);
-      const { total, rows } = reader.searchItems(source, needle, queryOf(params, limit, call));
+      const search = reader.searching(source, needle, queryOf(params, limit, call), COUNTED_BEYOND_PAGE_ROWS);
+      const { total, rows, isAtLeast } = await inSlices(search, call.signal);
       const found = rows.map((item): FoundRow => ({ ...item, scan: new MatchScan(item.text, needle, item.isHidden) }));
       return listOutput({
         scope: { agent: source.agent, query: params.query, ...filtersOf(params) },
         total,
+        isAtLeast,
         limit,
         rows: found.slice(0, limit),
         beyond: found[limit],

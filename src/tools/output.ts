@@ -17,6 +17,8 @@ export interface ListOutput<R> {
   readonly scope: { readonly agent: string } & JsonRow;
   /** How many there are in all, shown or not. */
   readonly total: number;
+  /** They were not counted to the end: there are so many at least. */
+  readonly isAtLeast?: boolean;
   /** The limit as it was used. */
   readonly limit: number;
   readonly rows: readonly R[];
@@ -170,9 +172,10 @@ function longestHint<R>(list: ListOutput<R>, isShort: boolean): string {
  */
 export function listOutput<R>(list: ListOutput<R>): ToolAnswer {
   const { total, limit, unreadable = 0 } = list;
+  const counted = list.isAtLeast ? { total, total_at_least: true } : { total };
   const { agent, ...given } = list.scope;
   const filters = shownFilters(given);
-  const first = (returned: number) => ({ agent, total, returned, limit, ...filters });
+  const first = (returned: number) => ({ agent, ...counted, returned, limit, ...filters });
   const last = (returned: number, hint: string) => ({ omitted: total - returned + unreadable, hint });
   const firstSize = countCodePoints(JSON.stringify(first(list.rows.length)));
   // `omitted` has at most as many digits as with no row shown.

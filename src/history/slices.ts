@@ -1,0 +1,24 @@
+// Work that pauses now and then, done at once, or in slices with the event loop running in between.
+import { setImmediate as nextTurn } from "node:timers/promises";
+
+/** How long the event loop is held. */
+const SLICE_MS = 8;
+
+export function atOnce<T>(work: Generator<void, T>): T {
+  let step = work.next();
+  while (!step.done) step = work.next();
+  return step.value;
+}
+
+/** Rejects with the signal's reason when that comes first. */
+export async function inSlices<T>(work: Generator<void, T>, signal: AbortSignal | undefined): Promise<T> {
+  let untilMs = performance.now() + SLICE_MS;
+  let step = work.next();
+  for (; !step.done; step = work.next()) {
+    if (performance.now() < untilMs) continue;
+    await nextTurn();
+    signal?.throwIfAborted();
+    untilMs = performance.now() + SLICE_MS;
+  }
+  return step.value;
+}

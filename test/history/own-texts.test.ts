@@ -1,0 +1,58 @@
+// Searching the live branch looks through the entries' own strings and renders only what it must, with the same answers.
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { holdsMatch, needleOf } from "../../src/history/search.ts";
+import { holdsInOwnText, itemText } from "../../src/log/item.ts";
+import { image, TestLog, text } from "../log/branches.ts";
+import { anyText } from "../log/texts.ts";
+import { sourceOf } from "./sources.ts";
+
+const anyBlock = fc.oneof(
+  anyText.map(text),
+  anyText.map((args) => ({ type: "toolCall", id: "c", name: "bash", arguments: { args } })),
+  fc.constantFrom(image(), { type: "thinking", thinking: "parser" }, null, "odd", { type: "text" }),
+);
+
+const anyFields = fc.oneof(
+  fc.record({
+    type: fc.constant("message"),
+    message: fc.record({
+      role: fc.constantFrom("user", "assistant", "toolResult", "bashExecution", "branchSummary", "custom", "system"),
+      content: fc.oneof(fc.array(anyBlock, { maxLength: 3 }), anyText, fc.constantFrom(null, 5)),
+      command: anyText,
+      output: anyText,
+      summary: anyText,
+      sections: fc.constantFrom(undefined, { rules: "parser" }),
+    }),
+  }),
+  fc.record({ type: fc.constant("custom_message"), content: fc.oneof(anyText, fc.array(anyBlock, { maxLength: 2 })) }),
+  fc.record({ type: fc.constantFrom("compaction", "branch_summary"), summary: anyText }),
+);
+
+describe("a word in an item's own strings", () => {
+  test("is found where the rendered text has it, and missed only where that has none", () => {
+    fc.assert(
+      fc.property(anyFields, fc.array(fc.nat(), { minLength: 2, maxLength: 2 }), anyText, (fields, [a, b], other) => {
+        const log = new TestLog();
+        const entry = log.entry(log.add(fields));
+        if (!entry) throw new Error("it was added");
+        const whole = itemText(entry).points.text;
+        const from = (a as number) % (whole.length + 1);
+        for (const word of [whole.slice(from, from + 1 + ((b as number) % 5)), other.slice(0, 4), "parser"]) {
+          const needle = needleOf(word);
+          if (word === "" || needle.maySplitPair) continue;
+          const held = holdsInOwnText(entry, word);
+          if (held !== undefined) expect(held).toBe(holdsMatch(itemText(entry), needle, () => false));
+        }
+      }),
+    );
+  });
+
+  test("is looked for without rendering: a search for nothing keeps no text of text blocks", () => {
+    const log = new TestLog();
+    for (let i = 0; i < 100; i++) log.user([text(`line ${i}`), text("and more")]);
+    const source = sourceOf(log);
+    const sieve = source.sieve?.(needleOf("nowhere"));
+    expect(source.rows.map((row) => sieve?.(row))).toEqual(source.rows.map(() => false));
+  });
+});
