@@ -2,7 +2,7 @@
 // made when one is asked for.
 import type { EntrySource } from "../host/entries.ts";
 import { BranchIndex } from "../log/branch.ts";
-import { holdsInOwnText } from "../log/item.ts";
+import { ownText } from "../log/item.ts";
 import type { ItemSource } from "./source.ts";
 
 /** The live branch as of now. `refresh` brings the index up to the log before anything is read. */
@@ -19,8 +19,14 @@ export function liveSource(agent: string, branch: BranchIndex, entries: EntrySou
     row: (id) => branch.row(id),
     rowIndex: (id) => branch.rowIndex(id),
     text: (entry) => branch.text(entry),
-    // Most items are text blocks, whose strings are looked through where they lie.
-    sieve: ({ text, maySplitPair }) => (maySplitPair ? () => undefined : ({ entry }) => holdsInOwnText(entry, text)),
+    // Most items are one text block, whose string is looked through where it lies.
+    sieve: ({ text, maySplitPair }) =>
+      maySplitPair
+        ? () => undefined
+        : (row) => {
+            if (row.own === undefined) row.own = ownText(row.entry) ?? null;
+            return row.own?.includes(text);
+          },
     rowElsewhere: (id) => {
       if (!entries.entry(id)) return undefined;
       // Its window is counted along its own branch up to it.

@@ -154,20 +154,17 @@ function renderedEntry(entry: LogEntry): readonly Rendered[] {
   }
 }
 
-/**
- * Whether a text block of an item holds a word, looked for in the entry's own strings: nothing is rendered. Undefined when
- * none does, and the item has text that would have to be rendered first.
- */
-export function holdsInOwnText(entry: LogEntry, word: string): boolean | undefined {
+/** The text of an item that is one text block: the entry's own string. Undefined for any other. */
+export function ownText(entry: LogEntry): string | undefined {
   const content = ownContent(entry);
-  if (typeof content === "string") return content.includes(word);
+  if (typeof content === "string") return content;
   if (!Array.isArray(content)) return undefined;
-  let isAll = true;
+  let own: string | undefined;
   for (const block of content) {
-    if (isToolCallBlock(block)) isAll = false;
-    else if (isTextBlock(block) && block.text.includes(word)) return true;
+    if (isToolCallBlock(block) || (isTextBlock(block) && own !== undefined)) return undefined;
+    if (isTextBlock(block)) own = block.text;
   }
-  return isAll ? false : undefined;
+  return own ?? "";
 }
 
 /** The content of an item whose text is that of its blocks alone. */

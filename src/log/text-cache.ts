@@ -1,17 +1,16 @@
 // Rendered texts of items, kept so that a second look does not render again, and bounded so that a search does not keep a
 // copy of the whole session for ever. Pure.
 import type { LogEntry } from "../host/entries.ts";
-import { holdsInOwnText, type ItemText, itemText } from "./item.ts";
+import { type ItemText, itemText, ownText } from "./item.ts";
 
 /** In UTF-16 code units. */
 const KEPT_MAX_UNITS = 16 * 1024 * 1024;
 /** What a kept text takes besides its characters, in the same units. */
 const OVERHEAD_UNITS = 100;
 
-/** A single block is the entry's own string; everything else is a copy. */
-function sizeOf(entry: LogEntry, { points, regions }: ItemText): number {
-  const isOwn = regions.length <= 1 && holdsInOwnText(entry, "") !== undefined;
-  return OVERHEAD_UNITS + (isOwn ? 0 : points.text.length);
+/** A single text block is the entry's own string; everything else is a copy. */
+function sizeOf(entry: LogEntry, { points }: ItemText): number {
+  return OVERHEAD_UNITS + (ownText(entry) === undefined ? points.text.length : 0);
 }
 
 export class TextCache {
