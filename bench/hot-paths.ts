@@ -15,7 +15,9 @@ import { ABSENT_COMMON_START, ABSENT_WORD, COMMON_WORD, GeneratedLog, mixedText 
 import type { Group, Made } from "./group.ts";
 import { journalGroups } from "./journal.ts";
 import type { Race } from "./measure.ts";
+import { memoryGroups } from "./memory.ts";
 import { processGroups } from "./processes.ts";
+import { storedGroups } from "./stored.ts";
 
 type Make = () => Made;
 
@@ -75,6 +77,10 @@ function search(items: number): Make {
     };
     const common = Buffer.from(COMMON_WORD);
     if (countInItems(source, COMMON_WORD) !== countInBuffer(bytes, common)) throw new Error("the counts differ");
+    const toolPage = (from: ItemSource) => {
+      const tools = toolsOf(from);
+      return () => tools.history_search_contents({ query: COMMON_WORD }, { id: "none", signal: undefined });
+    };
     const firstPage = (from: ItemSource) => () => reader.findItems(from, needleOf(COMMON_WORD), QUERY).length;
     return {
       races: [
@@ -102,6 +108,22 @@ function search(items: number): Make {
           ours: firstPage(source),
           reference: firstPage(small),
           times: { ours: 200, reference: 200 },
+        },
+        {
+          name: `search, first page by the tool, ${size}`,
+          against: "the full scan",
+          goal: 0.01,
+          ours: toolPage(source),
+          reference: scan(ABSENT_WORD),
+          times: { ours: 20, reference: 1 },
+        },
+        {
+          name: `search, first page by the tool, ${items / 1_000}k items`,
+          against: "the same, 1k items",
+          goal: 1.5,
+          ours: toolPage(source),
+          reference: toolPage(small),
+          times: { ours: 20, reference: 20 },
         },
       ],
     };
@@ -288,7 +310,9 @@ export function hotPaths(itemsMax: number = LARGE): Groups {
       group("reading", reading),
       group("context", projecting),
       group("index", catchingUp(large)),
+      ...memoryGroups(large),
       group("notes", notes),
+      ...storedGroups(),
       ...journalGroups(large),
       ...processGroups(sizes),
     ],

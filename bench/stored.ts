@@ -1,0 +1,123 @@
+// What lies on disk beside notes and journals: the lock of a holder that was killed, and the records of tasks. Real files
+// in a folder of their own; what waits for the disk is timed by the clock on the wall.
+import { spawn } from "node:child_process";
+import {
+  closeSync,
+  fsyncSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { newId, nowText, type TaskRow } from "../src/dispatch/record/schema.ts";
+import { RecordStore } from "../src/dispatch/record/store.ts";
+import { LockDirectory } from "../src/storage/lock.ts";
+import type { Group, Made } from "./group.ts";
+
+const HOLDER = fileURLToPath(new URL("./children/holder.ts", import.meta.url));
+const STALE_MS = 3_000;
+const SAMPLES = 3;
+const RECORDS = 1_000;
+
+/** From the kill of the holder until the lock is another's, in milliseconds. */
+async function takenOverMs(folder: string): Promise<number> {
+  const directory = mkdtempSync(join(folder, "locks-"));
+  const holder = spawn(process.execPath, ["--import", "tsx", HOLDER, directory, String(STALE_MS)], {
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  await new Promise((resolve, reject) => {
+    holder.stdout.once("data", resolve);
+    holder.once("exit", () => reject(new Error("the holder ended early")));
+  });
+  const gone = new Promise((resolve) => holder.once("close", resolve));
+  holder.kill("SIGKILL");
+  await gone;
+  const killedMs = performance.now();
+  const locks = new LockDirectory(directory, { staleMs: STALE_MS });
+  return locks.withLock({ name: "bench", shown: "it" }, () => performance.now() - killedMs);
+}
+
+function inFolder(make: (folder: string) => Made | Promise<Made>): () => Promise<Made> {
+  return async () => {
+    const folder = mkdtempSync(join(tmpdir(), "pi-token-budget-bench-"));
+    const made = await make(folder);
+    return { ...made, close: () => rmSync(folder, { recursive: true, force: true }) };
+  };
+}
+
+function locks(folder: string): Made {
+  return {
+    races: [
+      {
+        name: `lock of a killed holder, stale after ${STALE_MS / 1_000} s`,
+        against: "the stale time",
+        goal: 1,
+        allowanceMs: 1_500,
+        isFigure: true,
+        samplesMin: SAMPLES,
+        ours: () => takenOverMs(folder),
+        reference: () => STALE_MS,
+      },
+    ],
+  };
+}
+
+function taskRow(): TaskRow {
+  const created = nowText();
+  return {
+    ...{ id: newId(), rootSession: "a0", agent: "/root/counter", parent: "/root", category: null, categoryOwn: false },
+    ...{ title: "Count", requirement: "Count the words of the file.", context: null, runner: "session" },
+    ...{ status: "processing", progress: "", steps: [], result: null, error: null, model: null, modelPinned: false },
+    ...{ cwd: null, references: { agent: "/root", items: [] }, runs: 1, process: null, created, updated: created },
+  };
+}
+
+async function records(folder: string): Promise<Made> {
+  const context = { version: 1, runId: "bench", rootSessionId: "a0", storageRoot: join(folder, "task") } as const;
+  const store = new RecordStore(context);
+  for (let i = 0; i < RECORDS; i++) await store.create(taskRow(), []);
+  const files = readdirSync(store.directory).filter((name) => name.endsWith(".json"));
+  const one = readFileSync(join(store.directory, files[0] as string));
+  const target = join(folder, "by-hand.json");
+  const { problems } = store.list();
+  if (problems.length > 0) throw new Error(problems[0]);
+  return {
+    races: [
+      {
+        name: "task record, from accepting to its file",
+        against: "write, fsync, rename by hand",
+        goal: 2.5,
+        waitsFor: "disk",
+        ours: () => store.create(taskRow(), []),
+        reference: () => {
+          const file = openSync(`${target}.tmp`, "w");
+          writeSync(file, one);
+          fsyncSync(file);
+          closeSync(file);
+          renameSync(`${target}.tmp`, target);
+        },
+      },
+      {
+        name: `task records, list of ${RECORDS.toLocaleString("en-US")}`,
+        against: "reading and parsing the same files",
+        goal: 2.5,
+        ours: () => store.list().records.length,
+        reference: () =>
+          files.map((name) => JSON.parse(readFileSync(join(store.directory, name), "utf8")) as unknown).length,
+      },
+    ],
+  };
+}
+
+export function storedGroups(): Group[] {
+  return [
+    { topic: "locks", make: inFolder(locks) },
+    { topic: "records", make: inFolder(records) },
+  ];
+}
