@@ -15,6 +15,7 @@ import { notingRaces } from "./noting.ts";
 
 const OPENING = fileURLToPath(new URL("./children/opening.ts", import.meta.url));
 const TURNS = 6;
+const LONG_TURNS = 30;
 const SAMPLES = 3;
 const AGENTS = 1_000;
 const OUTPUT_MAX = 1 << 26;
@@ -103,6 +104,9 @@ function openingRaces(folder: string, entries: number): Race[] {
 
 /** What one request asks of the registry. */
 async function registryRaces(folder: string): Promise<Race[]> {
+  const file = sessionOf(folder, AGENTS);
+  const turnWith = (agents: number) =>
+    median(opened(folder, file, { bare: false, turns: LONG_TURNS, journaled: false, agents }).turns_ms);
   const [large, small] = await Promise.all(
     [AGENTS, 1].map(async (agents) => {
       const storageRoot = join(folder, `task-${agents}`);
@@ -142,6 +146,15 @@ async function registryRaces(folder: string): Promise<Race[]> {
       ours: () => large.read().length,
       reference: () => small.read().length,
       times: { ours: 50, reference: 50 },
+    },
+    {
+      name: `turn, processor time, ${AGENTS.toLocaleString("en-US")} agents in an unchanged registry`,
+      against: "the same, 1 agent",
+      goal: 1.2,
+      isFigure: true,
+      samplesMin: SAMPLES,
+      ours: () => turnWith(AGENTS),
+      reference: () => turnWith(1),
     },
   ];
 }

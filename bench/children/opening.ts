@@ -1,9 +1,13 @@
 // Opens one session file in a real Pi, with this package or without, and says what it costs from the start of the session
 // to its first request, what a further turn costs, and how long the event loop was held. A process of its own: what is
 // compared is compared cold.
+import { setTimeout as delay } from "node:timers/promises";
 import { enterEnvironment } from "../../fixtures/pi/environment.ts";
 import { call, type Script, text } from "../../fixtures/pi/scripted-model.ts";
 import { openPi } from "../../fixtures/pi/session.ts";
+import { getTokenBudgetTask } from "../../src/launcher.ts";
+import type { TaskContext } from "../../src/task/context.ts";
+import { Registry } from "../../src/task/registry.ts";
 
 export interface OpeningTask {
   readonly file: string;
@@ -12,6 +16,8 @@ export interface OpeningTask {
   readonly turns: number;
   /** Opens it once before, so that its journal is there. */
   readonly journaled: boolean;
+  /** So many agents are in the registry, this one included, and it rests before the turns. */
+  readonly agents?: number;
 }
 
 export interface OpeningFigures {
@@ -55,17 +61,49 @@ class Gaps {
   }
 }
 
-async function opened({ file, bare, turns }: OpeningTask): Promise<OpeningFigures> {
+/** Longer than a registry counts as one that may change once more in the same tick of the disk's clock. */
+const REST_MS = 2_500;
+
+/** Fills the registry with agents that have ended. */
+async function fillRegistry(context: TaskContext, agents: number): Promise<void> {
+  const registry = new Registry({ context });
+  await registry.update((roster) => [
+    ...roster,
+    ...Array.from({ length: agents - roster.length }, (_, at) => {
+      const address = `/root/a${at}`;
+      return {
+        ...{ address, parent: "/root", sessionId: `a${at}`, sessionKey: `a${at}`, sessionFile: null },
+        ...{ notesRoot: registry.notesOf(address), historyDir: registry.historyOf(address) },
+        ...{
+          category: null,
+          categoryOwn: false,
+          created: new Date(0).toISOString(),
+          state: { type: "ended" as const },
+        },
+      };
+    }),
+  ]);
+  await delay(REST_MS);
+}
+
+async function opened({ file, bare, turns, agents }: OpeningTask): Promise<OpeningFigures> {
   let startedMs = 0;
   let firstMs = 0;
   const marks: number[] = [];
   const gaps = new Gaps();
+  let events: Parameters<typeof getTokenBudgetTask>[0]["events"] | undefined;
   const next: Script = (_request, n) => (n > 0 && n <= turns ? [call("ls", { path: "." })] : [text("done")]);
   const s = await openPi({
     session: { path: file },
     bare,
     contextWindow: 1_000_000_000,
+    requestLimit: turns + 5,
     next,
+    factories: [
+      (pi) => {
+        events = pi.events;
+      },
+    ],
     onLoaded: () => {
       startedMs = performance.now();
       gaps.start();
@@ -79,6 +117,8 @@ async function opened({ file, bare, turns }: OpeningTask): Promise<OpeningFigure
     },
   });
   await s.prompt("go on");
+  const task = agents !== undefined && events ? getTokenBudgetTask({ events }) : undefined;
+  if (task && agents !== undefined) await fillRegistry(task.context, agents);
   if (turns > 0) await s.prompt("and on");
   const quitMs = performance.now();
   await s.dispose();
