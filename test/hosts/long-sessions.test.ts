@@ -76,10 +76,10 @@ describe("new_context as the first act", () => {
       const holding = written.filter((entry) => searchable(entry).includes("日本語 中文字符"));
       expect(holding.length).toBeGreaterThan(10);
       const { total, total_at_least = false } = JSON.parse(textOf({ content: found.content }).split("\n")[0] ?? "{}");
-      // A page costs a page: only what is behind it in a longer session is not counted to the end.
-      expect(total_at_least).toBe(entries > 1_000);
-      if (total_at_least) expect(total).toBeLessThan(holding.length);
-      else expect(total).toBe(holding.length);
+      // A page costs a page: what is far behind it is not counted.
+      expect(total_at_least).toBe(true);
+      expect(total).toBeGreaterThan(20);
+      expect(total).toBeLessThan(holding.length);
     });
 
     it(`in a session of ${entries} entries is still the window after it is opened once more`, async () => {
