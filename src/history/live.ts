@@ -23,9 +23,10 @@ export function liveSource(agent: string, branch: BranchIndex, entries: EntrySou
     sieve: ({ text, maySplitPair }) =>
       maySplitPair
         ? () => undefined
-        : (row) => {
-            if (row.own === undefined) row.own = ownText(row.entry) ?? null;
-            return row.own?.includes(text);
+        : (at) => {
+            const row = branch.rows[at];
+            if (row?.own === undefined && row) row.own = ownText(row.entry) ?? null;
+            return row?.own?.includes(text);
           },
     rowElsewhere: (id) => {
       if (!entries.entry(id)) return undefined;

@@ -18,10 +18,10 @@ function watched(source: ItemSource, onLook = () => {}): { source: ItemSource; l
   let looked = 0;
   const sieve: ItemSource["sieve"] = (needle) => {
     const inner = source.sieve?.(needle);
-    return (row) => {
+    return (at) => {
       looked++;
       onLook();
-      return inner?.(row);
+      return inner?.(at);
     };
   };
   const own: PropertyDescriptorMap = { sieve: { value: sieve } };
