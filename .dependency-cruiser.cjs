@@ -31,6 +31,7 @@ const ROOMS = [
   "settings-values",
   "settings-layers",
   "settings",
+  "settings-models",
   "subagents",
   "dispatch",
   // Other programs

@@ -52,6 +52,22 @@ export class TokenBudgetError extends Error {
   }
 }
 
+/** One field of what was asked for is wrong. Who asked by other words than fields says it by those. */
+export class FieldError extends TokenBudgetError {
+  /** Such as `category`, `attachments[0]`. */
+  readonly field: string;
+  readonly value: unknown;
+  /** What is wrong with it and how to go on. */
+  readonly problem: string;
+
+  constructor(code: ErrorCode, field: string, value: unknown, problem: string) {
+    super(code, `${field} is ${shownValue(value)}: ${problem}`);
+    this.field = field;
+    this.value = value;
+    this.problem = problem;
+  }
+}
+
 const SHOWN_MODELS_MAX = 10;
 
 /** No model may be sent content of a category. */

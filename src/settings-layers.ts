@@ -3,7 +3,7 @@ import { type CategoryModels, readCategories } from "./category/labels.ts";
 import { shownValue } from "./errors.ts";
 import type { SettingsFile } from "./host/settings-files.ts";
 import { type SettingName, Settings, type ToolSwitches } from "./settings-schema.ts";
-import { checked, fits, ruleOf, type Values } from "./settings-values.ts";
+import { checked, type Fault, fits, ruleOf, type Values } from "./settings-values.ts";
 import { isRecord } from "./shapes.ts";
 
 export interface Layer {
@@ -20,18 +20,23 @@ export const BLOCK = "tokenBudget";
 export function withoutCategories(
   block: unknown,
   source: SettingsFile["source"],
-  problems: string[],
+  problems: Fault[],
 ): { readonly categories?: CategoryModels; readonly rest: unknown } {
   if (!isRecord(block) || !("categories" in block)) return { rest: block };
   const { categories, ...rest } = block;
   const where = `${BLOCK}.categories`;
-  if (source === "agent") return { categories: readCategories(categories, where, problems), rest };
+  if (source === "agent") {
+    const faults: string[] = [];
+    const read = readCategories(categories, where, faults);
+    problems.push(...faults);
+    return { categories: read, rest };
+  }
   problems.push(`${where} is passed over: only the agent directory's settings.json labels models.`);
   return { rest };
 }
 
 /** Flat settings, and with them or instead of them `{ defaults, models }`. What stands flat and in `defaults` is said. */
-export function layerOf(block: unknown, where: string, problems: string[]): Omit<Layer, "origin"> {
+export function layerOf(block: unknown, where: string, problems: Fault[]): Omit<Layer, "origin"> {
   if (!isRecord(block)) return { values: checked(block, where, false, problems), models: new Map() };
   const { defaults, models, ...rest } = block;
   const flat = checked(rest, where, false, problems);

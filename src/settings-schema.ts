@@ -20,7 +20,10 @@ export const TriggerFields = {
     21_384,
   ),
   reminderRemainingCeilingTokens: tokens("The reminder never comes with more tokens left than this.", 60_000),
-  hardRolloverUsedTokens: tokens("Used tokens at which a checkpoint is enforced; 0 is off.", 0),
+  hardRolloverUsedTokens: tokens(
+    "Used tokens at which a checkpoint is enforced; 0 is off. Where this comes before the reminder, no reminder comes.",
+    0,
+  ),
 };
 
 export const TriggerSettings = Type.Object(TriggerFields);

@@ -1,10 +1,13 @@
 // The rules of single settings: what a value must be, and what is said of one that is not, or that does nothing. Pure.
 import { shownValue } from "./errors.ts";
 import type { TSchema } from "./schema.ts";
-import { DEFAULT_SETTINGS, type SettingName, Settings, type ToolSwitches, TriggerFields } from "./settings-schema.ts";
+import { type SettingName, Settings, type ToolSwitches, TriggerFields } from "./settings-schema.ts";
 import { isRecord } from "./shapes.ts";
 import { similarNames } from "./similar.ts";
 import { TOOL_NAMES } from "./tools/specs.ts";
+
+/** A sentence, or one that says what is used instead, which is known when every file has been read. */
+export type Fault = string | ((used: (name: SettingName) => string) => string);
 
 export type Values = Partial<Record<SettingName, unknown>>;
 
@@ -48,12 +51,8 @@ export function fits(schema: TSchema, value: unknown): boolean {
   );
 }
 
-function defaultOf(name: SettingName): string {
-  return JSON.stringify(DEFAULT_SETTINGS[name]);
-}
-
 /** Names as alike as this (0 to 1) are one with a slip of the finger. */
-const MISSPELT_LIKENESS = 0.6;
+export const MISSPELT_LIKENESS = 0.6;
 /** What may stand beside flat settings. */
 const GROUPS = ["defaults", "models", "categories"] as const;
 
@@ -66,7 +65,7 @@ function unknownName(name: string, where: string, triggersOnly: boolean): string
 }
 
 /** The valid ones of a group of settings; what is wrong goes to `problems`. */
-export function checked(group: unknown, where: string, triggersOnly: boolean, problems: string[]): Values {
+export function checked(group: unknown, where: string, triggersOnly: boolean, problems: Fault[]): Values {
   if (group === undefined) return {};
   if (!isRecord(group)) {
     problems.push(`${where} is ${shownValue(group)}, not an object; it is passed over.`);
@@ -78,8 +77,10 @@ export function checked(group: unknown, where: string, triggersOnly: boolean, pr
     if (!schema || (triggersOnly && !TRIGGER_NAMES.has(name))) {
       problems.push(unknownName(name, where, triggersOnly));
     } else if (!fits(schema, value)) {
+      const problem = `${where}.${name} is ${shownValue(value)}, not ${ruleOf(schema)}`;
+      // What is used instead may differ by model.
       problems.push(
-        `${where}.${name} is ${shownValue(value)}, not ${ruleOf(schema)}; ${defaultOf(name as SettingName)} is used.`,
+        triggersOnly ? `${problem}; it is passed over.` : (used) => `${problem}; ${used(name as SettingName)} is used.`,
       );
     } else {
       values[name as SettingName] = value;

@@ -15,7 +15,7 @@ import {
   withoutCategories,
 } from "./settings-layers.ts";
 import { DEFAULT_SETTINGS, type SettingName, type Settings } from "./settings-schema.ts";
-import { uselessHardTrigger, uselessPercent, type Values } from "./settings-values.ts";
+import { type Fault, uselessHardTrigger, uselessPercent, type Values } from "./settings-values.ts";
 import { isRecord } from "./shapes.ts";
 import { TOOL_NAMES, type ToolName } from "./tools/specs.ts";
 
@@ -37,6 +37,8 @@ export interface LoadedSettings {
   readonly keepRecentTokens: number;
   /** Which models are labelled with which category; the agent directory alone says it. */
   readonly categories: CategoryModels;
+  /** The keys under `models`, in small letters, and whose settings they are. */
+  readonly modelKeys: readonly { readonly key: string; readonly origin: string }[];
   /** What is wrong, by where it stands. */
   readonly problems: readonly SettingsProblems[];
 }
@@ -60,7 +62,7 @@ export function problemLines(problems: readonly SettingsProblems[]): readonly st
 const AGENT_ONLY = ["taskQuota", "taskRunnerCommand"] as const satisfies readonly SettingName[];
 
 /** As the host reads it: an empty file says nothing, and comments are no JSON. */
-function parsedFile({ text }: SettingsFile, problems: string[]): Record<string, unknown> {
+function parsedFile({ text }: SettingsFile, problems: Fault[]): Record<string, unknown> {
   if (!text) return {};
   if (text.startsWith("\uFEFF")) {
     problems.push(
@@ -71,9 +73,9 @@ function parsedFile({ text }: SettingsFile, problems: string[]): Record<string, 
   try {
     const parsed: unknown = JSON.parse(text);
     if (isRecord(parsed)) return parsed;
-    problems.push(`holds ${shownValue(parsed)}, not an object; defaults are used.`);
+    problems.push(`holds ${shownValue(parsed)}, not an object; it is passed over.`);
   } catch (error) {
-    problems.push(`is not JSON (${messageOf(error)}), so Pi reads nothing of it either; defaults are used.`);
+    problems.push(`is not JSON (${messageOf(error)}), so Pi reads nothing of it either, and it is passed over.`);
   }
   return {};
 }
@@ -98,9 +100,9 @@ function tokensOr(value: unknown, otherwise: number): number {
 
 /** Files in order of precedence, the stronger last. */
 export function loadSettings(files: readonly SettingsFile[], env: Environment): LoadedSettings {
-  const problems: SettingsProblems[] = [];
-  const note = (where: string, faults: readonly string[]) => {
-    if (faults.length > 0) problems.push({ where, faults });
+  const found: { readonly where: string; readonly faults: readonly Fault[] }[] = [];
+  const note = (where: string, faults: readonly Fault[]) => {
+    if (faults.length > 0) found.push({ where, faults });
   };
   let retry = DEFAULT_RETRY;
   let reserveTokens = DEFAULT_RESERVE_TOKENS;
@@ -110,7 +112,7 @@ export function loadSettings(files: readonly SettingsFile[], env: Environment): 
   let categories: CategoryModels = new Map();
   let agentCap: number = DEFAULT_SETTINGS.notesMaxFileBytes;
   for (const file of files) {
-    const faults: string[] = [];
+    const faults: Fault[] = [];
     const parsed = parsedFile(file, faults);
     if (isRecord(parsed.retry)) retry = retryOf(parsed.retry, retry);
     const origin = `${file.source} settings`;
@@ -140,13 +142,25 @@ export function loadSettings(files: readonly SettingsFile[], env: Environment): 
   const unusable: string[] = [];
   const environment = fromEnvironment(env, unusable);
   note("the environment", unusable);
+  const forModel = (model: string | undefined): Settings => {
+    const values: Values = {};
+    for (const layer of layers) Object.assign(values, layer.values);
+    for (const key of keysOfModel(model)) for (const layer of layers) Object.assign(values, layer.models.get(key));
+    const tools = allSwitches(layers);
+    return { ...DEFAULT_SETTINGS, ...values, tools, ...environment } as Settings;
+  };
+  const used = (name: SettingName) => JSON.stringify(forModel(undefined)[name]);
   return {
     retry,
     reserveTokens,
     reserveOrigin,
     keepRecentTokens,
     categories,
-    problems,
+    modelKeys: layers.flatMap(({ origin, models }) => [...models.keys()].map((key) => ({ key, origin }))),
+    problems: found.map(({ where, faults }) => ({
+      where,
+      faults: faults.map((fault) => (typeof fault === "string" ? fault : fault(used))),
+    })),
     originOf: (name, model) => {
       if (environment[name] !== undefined) return "environment";
       for (const key of [...keysOfModel(model)].reverse()) {
@@ -155,13 +169,7 @@ export function loadSettings(files: readonly SettingsFile[], env: Environment): 
       }
       return layers.findLast(({ values }) => values[name] !== undefined)?.origin ?? "default";
     },
-    forModel: (model) => {
-      const values: Values = {};
-      for (const layer of layers) Object.assign(values, layer.values);
-      for (const key of keysOfModel(model)) for (const layer of layers) Object.assign(values, layer.models.get(key));
-      const tools = allSwitches(layers);
-      return { ...DEFAULT_SETTINGS, ...values, tools, ...environment } as Settings;
-    },
+    forModel,
   };
 }
 

@@ -9,6 +9,7 @@ import {
   loadSettings,
   problemLines,
 } from "../src/settings.ts";
+import { unknownModels } from "../src/settings-models.ts";
 
 const file = (source: "agent" | "project", content: unknown): SettingsFile => ({
   source,
@@ -74,6 +75,40 @@ describe("settings", () => {
     expect(problems).toHaveLength(1);
     expect(problemLines(problems)[0]).toContain("agent/settings.json: is not JSON");
     expect(forModel(undefined).historyItemPreviewChars).toBe(7);
+  });
+
+  it("that are wrong are told with the value that is used instead, wherever that comes from", () => {
+    const wrong = { reminderRemainingPercent: 25 };
+    const beside = loadSettings([agent({ ...wrong, defaults: { reminderRemainingPercent: 0.3 } })], {});
+    expect(told(beside)).toContain("reminderRemainingPercent is 25, not a number from 0 to 1; 0.3 is used.");
+    const below = loadSettings([agent({ reminderRemainingPercent: 0.4 }), project(wrong)], {});
+    expect(told(below)).toContain("0.4 is used.");
+    const over = loadSettings([agent(wrong)], { PI_TOKEN_BUDGET_REMINDER_PERCENT: "0.5" });
+    expect(told(over)).toContain("0.5 is used.");
+    const byModel = loadSettings([agent({ models: { "a/b": wrong } })], {});
+    expect(told(byModel)).toContain("not a number from 0 to 1; it is passed over.");
+    const broken = loadSettings([agent({ historyItemPreviewChars: 7 }), file("project", "{ oops")], {});
+    expect(told(broken)).toMatch(/Pi reads nothing of it either, and it is passed over\.$/);
+  });
+
+  it("that name a model which Pi does not know are told, with the one that was meant", () => {
+    const known = [
+      { provider: "local", id: "vault" },
+      { provider: "openrouter", id: "anthropic/claude" },
+    ];
+    const unknown = (block: object) => unknownModels(loadSettings([agent(block)], {}), known);
+    const models = (...keys: string[]) => ({ models: Object.fromEntries(keys.map((key) => [key, {}])) });
+    expect(unknown(models("*", "LOCAL", "local/*", "Local/Vault", "openrouter/anthropic/claude"))).toEqual([]);
+    expect(unknown({ categories: { s: { models: ["local/vault"] } } })).toEqual([]);
+    expect(unknown(models("vault", "loca/*"))).toEqual([
+      'tokenBudget.models["vault"] of the agent settings fits no provider and no model that Pi knows; did you mean local/vault?',
+      expect.stringContaining('tokenBudget.models["loca/*"] of the agent settings fits no provider'),
+    ]);
+    expect(unknown({ categories: { s: { models: ["local/nope", "local/Vault"] } } })).toEqual([
+      expect.stringMatching(/^tokenBudget\.categories\.s names local\/nope, a model that Pi does not know/),
+      expect.stringMatching(/names local\/Vault, a model that Pi does not know; did you mean local\/vault\?$/),
+    ]);
+    expect(unknownModels(loadSettings([agent(models("x"))], {}), [])).toEqual([]);
   });
 
   it("of the environment win, and a bad one is passed over", () => {

@@ -24,7 +24,7 @@ export function commandsPage(): string {
   );
   return `# Commands
 
-Made from the table in \`src/ui/commands.ts\`. Arguments are completed with Tab; an argument that a command does not know shows its usage. Without a terminal interface (\`pi -p "/context"\`, RPC) they print: to standard error in print mode, as a notice over RPC. Every answer is bounded and says what it leaves out.
+Made from the table in \`src/ui/commands.ts\`. Arguments are completed with Tab; what a command does not know it names, and says what there is: its usage, or the windows, notes, tasks or labels. Without a terminal interface (\`pi -p "/context"\`, RPC) they print: to standard error in print mode, as a notice over RPC. Every answer is bounded and says what it leaves out.
 
 ${sections.join("\n\n")}
 

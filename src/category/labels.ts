@@ -1,8 +1,8 @@
 // Which models are labelled with which category, as the settings say it. Pure.
 
-import { messageOf, shownValue } from "../errors.ts";
+import { shownValue } from "../errors.ts";
 import { isRecord } from "../shapes.ts";
-import { parseCategory } from "../task/category.ts";
+import { LABEL_RULE, labelOf } from "../task/category.ts";
 
 /** From each category's label to the names of its models, `provider/id`; the first is the default. */
 export type CategoryModels = ReadonlyMap<string, readonly string[]>;
@@ -39,12 +39,9 @@ function readLabel(key: string, where: string, problems: string[]): string | und
     problems.push(`${where}.${ORDINARY} is passed over: that name stands for ordinary content, whose model is free.`);
     return undefined;
   }
-  try {
-    return parseCategory(key, "the name") ?? undefined;
-  } catch (error) {
-    problems.push(`${where}[${shownValue(key)}] is passed over: ${messageOf(error)}`);
-  }
-  return undefined;
+  const label = labelOf(key);
+  if (label === undefined) problems.push(`${where}[${shownValue(key)}] is passed over: ${LABEL_RULE}.`);
+  return label;
 }
 
 function readModels(value: unknown, where: string, problems: string[]): readonly string[] {

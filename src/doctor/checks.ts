@@ -23,7 +23,10 @@ function listed(names: readonly string[]): string {
 }
 
 export function checkWindows({ enabled, aside }: WindowFacts): Finding {
-  if (aside) return problem("windows", `off in this session: ${aside.because}`, aside.wayBack);
+  const { because, short, wayBack, wayBackInDoctor } = aside ?? {};
+  // What stands below says why.
+  if (wayBackInDoctor !== undefined) return problem("windows", `off in this session: ${short}`, wayBackInDoctor);
+  if (wayBack !== undefined) return problem("windows", `off in this session: ${because}`, wayBack);
   return fine("windows", enabled ? "kept in this session" : "off; /token-budget on keeps them");
 }
 
@@ -61,13 +64,23 @@ function mendPlace(state: PlaceState): string | undefined {
   }
 }
 
-/** The first folder is where everything lies; the others are parts of it. */
+/** The first folder is where everything lies; the others are parts of it, and most have one fault together. */
 export function checkStorage(folders: readonly [string, ...string[]]): Finding {
   const states = folders.map(placeState);
-  const mends = states.flatMap((state) => mendPlace(state) ?? []);
+  const mends = [...new Set(states.flatMap((state) => mendPlace(state) ?? []))];
   if (mends.length > 0) return problem("storage", folders[0], mends.join(" "));
   const isThere = states[0]?.type === "fine";
   return fine("storage", `${folders[0]}, ${isThere ? "writable and private" : "made with the first write"}`);
+}
+
+/** Whether nothing can be kept in these folders: then all else that is stored would fail for the same cause. */
+export function isStorageBlocked(folders: readonly string[]): boolean {
+  return folders.some((folder) => placeState(folder).type === "unwritable");
+}
+
+/** What is not looked at before the storage is mended. */
+export function checkedLater(): Finding {
+  return unknown("notes, registry, journal", "not looked at before the storage is mended; ask again then");
 }
 
 /** Writes a note, reads it back and removes it: what a checkpoint needs, done for once. */

@@ -39,6 +39,8 @@ export interface HostContext {
   readonly modelRegistry: {
     /** The models with credentials. */
     getAvailable(): readonly HostModel[];
+    /** All that the host knows. */
+    getAll(): readonly HostModel[];
   };
   readonly sessionManager: HostSessionManager;
   readonly ui: {

@@ -25,6 +25,16 @@ export function realModels(ctx: HostContext): readonly HostModel[] {
   return ctx.modelRegistry.getAvailable().filter((model) => !isVirtual(model));
 }
 
+/** Every model that the host knows, also without credentials; none when it cannot say. */
+export function knownModels(ctx: HostContext): readonly HostModel[] {
+  try {
+    return ctx.modelRegistry.getAll();
+  } catch {
+    // What is needed of a model is asked for where it is used, and fails there.
+    return [];
+  }
+}
+
 interface RunModels {
   /** Models that were in use and replaced since the host last decided which one a request goes to. */
   replaced: HostModel[];

@@ -83,7 +83,7 @@ export function notePathProblem(path: string): string | undefined {
 }
 
 /** Why no path below an agent's notes begins with this; undefined when one can. */
-function prefixProblem(prefix: string): string | undefined {
+export function prefixProblem(prefix: string): string | undefined {
   const segments = prefix.split("/");
   const last = segments.pop() ?? "";
   return textProblem(prefix) ?? firstProblem(segments) ?? beginningProblem(last);

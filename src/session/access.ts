@@ -7,6 +7,7 @@ import type { ItemSource } from "../history/source.ts";
 import { NotesStore } from "../notes/store.ts";
 import { headOf, oneLine, shorten } from "../storage/text.ts";
 import { isBelow, resolveAddress } from "../task/addresses.ts";
+import { goalIn } from "../task/brief.ts";
 import { assertFlow, type Category, canRead, mayRead } from "../task/category.ts";
 import type { SessionTask } from "../task/membership.ts";
 import type { TaskAgent } from "../task/roster.ts";
@@ -241,13 +242,14 @@ function restricted(address: string): TokenBudgetError {
   return new TokenBudgetError("refused", `${address} is restricted: its content is not for this agent. Do without it.`);
 }
 
-/** The first line of what a child was asked first. */
+/** The first line of what a child was asked first; of a dispatched task, of its goal. */
 function taskLine(source: ItemSource): string | undefined {
   const end = Math.min(source.rows.length, TASK_SEARCH_ROWS);
   for (let at = 0; at < end; at++) {
     const row = source.rows.at(at);
     if (!row?.head.fromUser) continue;
-    const text = source.text(row.entry).points.text.trimStart();
+    const prompt = source.text(row.entry).points.text.trimStart();
+    const text = (goalIn(prompt) ?? prompt).trimStart();
     const [line = ""] = headOf(text, TASK_LINE_CODE_POINTS * 4).split("\n", 1);
     return shorten(oneLine(line), TASK_LINE_CODE_POINTS).toWellFormed();
   }

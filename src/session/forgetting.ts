@@ -19,8 +19,8 @@ export interface ForgettingParts {
 
 export class Forgetting {
   readonly #parts: ForgettingParts;
-  /** Also when the branch no longer says so, and when the host has let go of the log. */
-  #isAsked = false;
+  /** What a person said last here: also when the branch no longer says so, and when the host has let go of the log. */
+  #isAsked: boolean | undefined;
 
   constructor(parts: ForgettingParts) {
     this.#parts = parts;
@@ -31,13 +31,19 @@ export class Forgetting {
     const { task, branch } = this.#parts;
     // A child's notes and journal are its root's to keep.
     if (task.parent !== null) return false;
-    return this.#isAsked || isDeepStrictEqual(forgottenBy(branch().lastCustom(FORGET_ENTRY)?.entry), this.#mark());
+    return this.#isAsked ?? isDeepStrictEqual(forgottenBy(branch().lastCustom(FORGET_ENTRY)?.entry), this.#mark());
   }
 
   ask(): void {
     this.#isAsked = true;
     // On the log, so that a reload knows it; a later process that resumes the session does not mean it.
     this.#parts.mark(FORGET_ENTRY, this.#mark());
+  }
+
+  /** What the session leaves stays after all. */
+  takeBack(): void {
+    this.#isAsked = false;
+    this.#parts.mark(FORGET_ENTRY, null);
   }
 
   /** The session ends: the log cannot be asked any more. */

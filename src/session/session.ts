@@ -11,12 +11,13 @@ import type { HostContext } from "../host/api.ts";
 import { entriesOf, identityOf, lastWord, systemPromptOf, waitForEntry } from "../host/context.ts";
 import type { LogMessage } from "../host/entries.ts";
 import type { Host } from "../host/host.ts";
-import { windowSize } from "../host/models.ts";
+import { knownModels, windowSize } from "../host/models.ts";
 import { settingsFiles } from "../host/settings-files.ts";
 import type { BranchIndex } from "../log/branch.ts";
 import { SWITCH_ENTRY, switchOf } from "../log/marks.ts";
 import { NotesStore, sweepNotes } from "../notes/store.ts";
-import { type LoadedSettings, loadSettings, type Settings } from "../settings.ts";
+import { type LoadedSettings, loadSettings, problemLines, type Settings } from "../settings.ts";
+import { unknownModels } from "../settings-models.ts";
 import type { Work } from "../storage/work.ts";
 import { subagentIn } from "../subagents/child.ts";
 import { missingTools } from "../subagents/diagnostics.ts";
@@ -172,6 +173,11 @@ export class Session {
     return this.loaded.forModel(model && `${model.provider}/${model.id}`);
   }
 
+  /** What is wrong with the settings, one line per fault. Other extensions may make models known later. */
+  settingsProblems(): readonly string[] {
+    return [...problemLines(this.loaded.problems), ...unknownModels(this.loaded, knownModels(this.#ctx))];
+  }
+
   /** Whether windows are on. What a person said last in this session is on the log and wins over the settings. */
   enabled(): boolean {
     if (this.aside.reason !== undefined) return false;
@@ -236,7 +242,7 @@ export class Session {
     void this.journal.announce();
     void this.journal.sync();
     await this.meet("running children");
-    void this.task.stay();
+    void this.task.stay({ isAtWork: true });
     // Switched off, a session keeps the windows it has but gets nothing new.
     if (!this.enabled() && isUntouched) return withoutRequests(messages);
     const ctx = this.#ctx;

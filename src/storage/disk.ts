@@ -62,6 +62,7 @@ const WAYS_OUT: Readonly<Record<string, string>> = {
   EROFS: "The disk is read-only: make it writable, then repeat the call.",
   EACCES: "Check the permissions of its directory, then repeat the call.",
   EPERM: "Check the permissions of its directory, then repeat the call.",
+  ENOTDIR: "A file stands where a folder has to be: move it away, then repeat the call.",
   EMFILE: "Too many files are open: repeat the call in a moment.",
   ENFILE: "Too many files are open: repeat the call in a moment.",
 };

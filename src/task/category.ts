@@ -1,7 +1,7 @@
 // Content categories: the one predicate that decides who may read what, and the one table of what a new task's content
 // is. A category is a label, or null for ordinary content. Pure.
 
-import { shownValue, TokenBudgetError } from "../errors.ts";
+import { FieldError, shownValue, TokenBudgetError } from "../errors.ts";
 import { ORDINARY_TASK_HINT } from "../prompts.ts";
 
 /** What content is: a label of 1 to 64 characters (`a-z`, `0-9`, `_`, `-`), or null for ordinary content. */
@@ -12,19 +12,27 @@ const NO_CATEGORY = "none";
 
 const LABEL = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
+/** The same in words. */
+export const LABEL_RULE =
+  "a label has 1 to 64 characters a-z, 0-9, _ and -, and begins with a letter or a digit, such as client-x";
+
+/** What a person typed, as a label; undefined when it is none. */
+export function labelOf(typed: string): string | undefined {
+  const label = typed.trim().toLowerCase();
+  return label !== NO_CATEGORY && LABEL.test(label) ? label : undefined;
+}
+
 /** A category from outside: trimmed and lower-cased; null is ordinary content, and the empty string is nothing. */
 export function parseCategory(value: unknown, field = "category"): Category {
   if (value === null) return null;
-  const label = typeof value === "string" ? value.trim().toLowerCase() : "";
-  if (label === NO_CATEGORY) {
+  const text = typeof value === "string" ? value : "";
+  if (text.trim().toLowerCase() === NO_CATEGORY) {
     const rule = `${NO_CATEGORY} stands for ordinary content where a person types it, so no category is called so. Give null.`;
     throw new TokenBudgetError("invalid_argument", `${field} is ${shownValue(value)}; ${rule}`);
   }
-  if (LABEL.test(label)) return label;
-  throw new TokenBudgetError(
-    "invalid_argument",
-    `${field} is ${shownValue(value)}; a category is a label of 1 to 64 characters a-z, 0-9, _ and -, starting with a letter or a digit, or null for ordinary content.`,
-  );
+  const label = labelOf(text);
+  if (label !== undefined) return label;
+  throw new FieldError("invalid_argument", field, value, `${LABEL_RULE}; null is ordinary content.`);
 }
 
 /** Whether an agent of one category may read content of another. Every path between agents asks this. */
@@ -61,9 +69,11 @@ export function taskCategoryChoice(declared: Category | undefined, owner: Catego
   const category = parseCategory(declared);
   if (category === null || category === owner) return { own: true, category };
   const possible = owner === null ? "This agent is ordinary" : `This agent is of category ${owner}`;
-  throw new TokenBudgetError(
+  throw new FieldError(
     "refused",
-    `category is ${shownValue(declared)}, which is not this agent's. ${possible}: leave category out for an ordinary task${owner === null ? "" : `, or give ${owner}`}.`,
+    "category",
+    declared,
+    `it is not this agent's. ${possible}: leave category out for an ordinary task${owner === null ? "" : `, or give ${owner}`}.`,
   );
 }
 

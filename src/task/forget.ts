@@ -6,8 +6,9 @@ import { shownValue, TokenBudgetError } from "../errors.ts";
 import { diskNowMs } from "../storage/clocks.ts";
 import { type DiskCalls, NODE_DISK } from "../storage/disk.ts";
 import { removeTree, walkPlainFiles } from "../storage/tree.ts";
+import { ROOT_ADDRESS } from "./addresses.ts";
 import type { TaskContext } from "./context.ts";
-import { isEphemeral, memoryFolder, rootNotes, tasksFolder } from "./layout.ts";
+import { isEphemeral, memoryFolder, rootNotes, taskLayout, tasksFolder } from "./layout.ts";
 import { Locators } from "./locator.ts";
 import { Registry } from "./registry.ts";
 
@@ -60,6 +61,25 @@ export function tasksIn(storageRoot: string, { disk = NODE_DISK }: Pick<ForgetOp
   } catch {
     return [];
   }
+}
+
+/** When the root of a task last wrote, ISO 8601, by its journal or its registry; undefined when neither is there. */
+export function lastWritten(
+  storageRoot: string,
+  runId: string,
+  { disk = NODE_DISK }: Pick<ForgetOptions, "disk"> = {},
+): string | undefined {
+  const { registry, history } = taskLayout(storageRoot, { runId, rootSessionId: runId });
+  const journal = history(ROOT_ADDRESS);
+  const files = [registry, ...namesIn(disk, journal).map((name) => join(journal, name))];
+  const times = files.flatMap((file) => {
+    try {
+      return [disk.lstatSync(file).mtimeMs];
+    } catch {
+      return [];
+    }
+  });
+  return times.length === 0 ? undefined : new Date(Math.max(...times)).toISOString();
 }
 
 /** The root task whose id begins like this; throws when there is none, or more than one. */

@@ -226,12 +226,16 @@ export class SessionTask {
    * Registers this process again when the one that registered after it is gone: the agent still runs here. Costs a look at
    * the registry while nothing changes.
    */
-  async stay(): Promise<void> {
+  async stay({ isAtWork = false } = {}): Promise<void> {
     if (this.#staying) return this.#staying;
-    if (!this.#isRegistered || !this.#isLeft(this.#known())) return;
-    const registered = this.registry.update((roster) =>
-      this.#isLeft(agentOf(roster, this.#registration)) ? this.#with(roster) : roster,
-    );
+    const isLeft = (roster: Roster) => this.#isLeft(agentOf(roster, this.#registration), isAtWork);
+    try {
+      if (!this.#isRegistered || !isLeft(this.registry.read())) return;
+    } catch {
+      // Reported where it matters, by `refusal`.
+      return;
+    }
+    const registered = this.registry.update((roster) => (isLeft(roster) ? this.#with(roster) : roster));
     this.#staying = registered.then(
       () => undefined,
       (error: unknown) => this.#options.report(messageOf(error)),
@@ -240,9 +244,13 @@ export class SessionTask {
     this.#staying = undefined;
   }
 
-  /** Whether the registry names no living process for the agent. One that may run elsewhere counts as living. */
-  #isLeft(agent: RosterAgent | undefined): boolean {
-    return agent !== undefined && (agent.state.type === "ended" || this.registry.fateOf(agent) === "gone");
+  /**
+   * Whether the registry names no living process for the agent. One that may run elsewhere counts as living; a registry
+   * that somebody has removed is made again by who works on, and not under the hands of who removed it.
+   */
+  #isLeft(agent: RosterAgent | undefined, isAtWork: boolean): boolean {
+    if (agent === undefined) return isAtWork;
+    return agent.state.type === "ended" || this.registry.fateOf(agent) === "gone";
   }
 
   /** The id of the process that ran this agent when this one came, and still does; undefined when there is none. */

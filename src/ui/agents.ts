@@ -15,10 +15,11 @@ export function lackingText(lacks: readonly string[]): string {
 
 /** A line for each agent of which there is something to say, the newest last. */
 export function agentLines(agents: readonly ListedAgent[]): readonly string[] {
-  const lines = agents.flatMap(({ address, lacks, request }) => {
-    const lacking = lacks.length === 0 ? "" : ` (${lackingText(lacks)})`;
-    if (lacking === "" && request === undefined) return [];
-    return [`${agentName(address)}${lacking}${request === undefined ? "" : `: ${request}`}`];
+  const lines = agents.flatMap(({ address, lacks, request, running }) => {
+    if (lacks.length === 0 && request === undefined) return [];
+    const remarks = [...(running ? [] : ["ended"]), ...(lacks.length === 0 ? [] : [lackingText(lacks)])];
+    const remark = remarks.length === 0 ? "" : ` (${remarks.join(", ")})`;
+    return [`${agentName(address)}${remark}${request === undefined ? "" : `: ${request}`}`];
   });
   return lines.slice(-LINES_MAX);
 }

@@ -11,7 +11,15 @@ export interface Question {
   readonly yes: string;
 }
 
+/** What the person chose; undefined when the question was left. */
+export async function answerTo(ctx: HostContext, question: Question): Promise<"no" | "yes" | undefined> {
+  const { title, detail, no, yes } = question;
+  const chosen = await ctx.ui.select(laidOutFor(ctx, `${title}\n${detail}`), [no, yes]);
+  if (chosen === undefined) return undefined;
+  return chosen === yes ? "yes" : "no";
+}
+
 /** Whether the person chose yes; leaving the question is a no. */
-export async function isConfirmed(ctx: HostContext, { title, detail, no, yes }: Question): Promise<boolean> {
-  return (await ctx.ui.select(laidOutFor(ctx, `${title}\n${detail}`), [no, yes])) === yes;
+export async function isConfirmed(ctx: HostContext, question: Question): Promise<boolean> {
+  return (await answerTo(ctx, question)) === "yes";
 }

@@ -1,9 +1,9 @@
 // `/category`: what a session's content is, and a person's decision about it.
 import { type CategoryGuard, shownToPerson } from "../category/guard.ts";
 import { ORDINARY } from "../category/labels.ts";
-import { messageOf } from "../errors.ts";
+import { messageOf, shownValue } from "../errors.ts";
 import type { HostCommand, HostContext } from "../host/api.ts";
-import { type Category, parseCategory } from "../task/category.ts";
+import { type Category, LABEL_RULE, labelOf } from "../task/category.ts";
 import { defineCommand, usageOf } from "./commands.ts";
 
 /** What the command needs of the guard. */
@@ -15,10 +15,6 @@ export type CategoryCommandGuard = Pick<
 const IN_RUN =
   "The category is not changed during a run: what is being sent was allowed under the old one. Wait for its end, or stop it.";
 
-function labelOf(argument: string): Category {
-  return argument.toLowerCase() === ORDINARY ? null : parseCategory(argument);
-}
-
 /** A label that no model has would let nothing of this session be sent any more. */
 function unknownLabel(label: string, known: readonly string[]): string {
   const there =
@@ -29,7 +25,9 @@ function unknownLabel(label: string, known: readonly string[]): string {
 }
 
 async function change(guard: CategoryCommandGuard, ctx: HostContext, argument: string): Promise<string> {
-  const category = labelOf(argument);
+  const category: Category | undefined = argument.toLowerCase() === ORDINARY ? null : labelOf(argument);
+  if (category === undefined)
+    return `${shownValue(argument)} is no label, so nothing was changed: ${LABEL_RULE}; ${ORDINARY} stands for ordinary content.\n${usageOf("category")}`;
   const known = guard.labels();
   if (category !== null && !known.includes(category)) return unknownLabel(category, known);
   if (!ctx.isIdle()) return IN_RUN;

@@ -1,6 +1,9 @@
 // The commands a person types: what each is called, takes and does. Registration, usage, completion and docs/commands.md are
 // all made from this one table; what a command starts is decided elsewhere.
+import { shownValue } from "../errors.ts";
 import type { CommandCompletion, HostCommand, HostContext } from "../host/api.ts";
+import { similarNames } from "../similar.ts";
+import { safeText } from "./text.ts";
 
 /** One way to call a command. */
 export interface CommandForm {
@@ -33,7 +36,10 @@ export const COMMANDS = {
     forms: [
       { argument: "", does: "lists the notes" },
       { argument: "<path>", does: "shows a note, or lists the notes whose paths begin like this" },
-      { argument: "<agent>: <path>", does: "does the same with another agent's notes" },
+      {
+        argument: "<agent>: <path>",
+        does: "shows or lists the notes of another agent; the beginning of its name is enough",
+      },
     ],
   },
   windows: {
@@ -51,19 +57,22 @@ export const COMMANDS = {
     ],
   },
   category: {
-    description: "What this session's content is; a label or `none` changes it",
+    description: "The category of this session's content; a label or `none` changes it",
     forms: [
-      { argument: "", does: "shows what this session's content is" },
-      { argument: "<label>", does: "makes it that, for this session and everything below it" },
-      { argument: "none", does: "makes it ordinary, for this session and everything below it" },
+      { argument: "", does: "shows the category of this session" },
+      { argument: "<label>", does: "gives it to this session and to every child of it" },
+      { argument: "none", does: "makes this session and every child of it ordinary: any model may be used" },
     ],
   },
   task: {
     description: "Gives a task to a child agent",
     forms: [
-      { argument: "<goal>", does: "starts it; its record says what became of it" },
-      { argument: "--attach <path> <goal>", does: "gives it a file; for several, several times" },
-      { argument: "--category <label> <goal>", does: "declares what its content is; without it the task is ordinary" },
+      { argument: "<goal>", does: "starts it; its record says what became of it, and which files" },
+      { argument: "--attach <path> <goal>", does: "attaches a file, in front of the goal; repeat it for more" },
+      {
+        argument: "--category <label> <goal>",
+        does: "declares what its content is, in front of the goal; without it the task is ordinary",
+      },
     ],
   },
   tasks: {
@@ -83,13 +92,20 @@ export const COMMANDS = {
       { argument: "on", does: "keeps windows again in this session" },
       { argument: "off", does: "gives Pi's own compaction back in this session; notes and history stay" },
       { argument: "doctor", does: "looks for problems and says how to mend each" },
-      { argument: "forget", does: "removes what this session leaves, when it ends; asks first" },
+      {
+        argument: "forget",
+        does: "removes what this session leaves when it ends: when you quit, or with /new, /resume or /fork; asks first",
+      },
+      { argument: "keep", does: "takes that back, until the session ends" },
       { argument: "forget <session>", does: "removes what an ended session has left in the same folder; asks first" },
     ],
   },
 } as const satisfies Readonly<Record<string, CommandSpec>>;
 
 export type CommandName = keyof typeof COMMANDS;
+
+/** Below this likeness (0 to 1) a wrong word is none of ours with a slip of the finger. */
+const MISSPELT_LIKENESS = 0.4;
 
 /** Whether an argument of a form is typed as it stands. */
 function isWord({ argument }: CommandForm): boolean {
@@ -104,6 +120,14 @@ export function typedAs(name: string, { argument }: CommandForm): string {
 export function usageOf(name: CommandName): string {
   const forms: readonly CommandForm[] = COMMANDS[name].forms;
   return ["Usage:", ...forms.map((form) => `  ${typedAs(name, form)}: ${form.does}`)].join("\n");
+}
+
+/** The usage, below what was typed instead when something was. */
+function unknownText(name: CommandName, argument: string, words: readonly string[]): string {
+  if (argument === "") return usageOf(name);
+  const [meant] = similarNames(argument, words, 1, MISSPELT_LIKENESS);
+  const question = meant === undefined ? "." : `; did you mean /${name} ${meant}?`;
+  return `/${name} does not know ${safeText(shownValue(argument))}${question}\n${usageOf(name)}`;
 }
 
 /** Something an argument may be; `about` is shown behind it. */
@@ -147,6 +171,6 @@ export function defineCommand(name: CommandName, { answer, show, complete }: Com
     description,
     // A completion that cannot be made is none: the host would show its error over what is being typed.
     getArgumentCompletions: (prefix) => completions(words, complete, prefix).catch(() => null),
-    handler: async (args, ctx) => show(ctx, (await answer(args.trim(), ctx)) ?? usageOf(name)),
+    handler: async (args, ctx) => show(ctx, (await answer(args.trim(), ctx)) ?? unknownText(name, args.trim(), words)),
   };
 }

@@ -15,6 +15,8 @@ export interface ContextFacts {
   readonly phase: Phase;
   /** Why windows have stepped aside. */
   readonly aside: AsideReason | undefined;
+  /** What the session leaves is removed when it ends, at a person's word. */
+  readonly goesAtEnd: boolean;
   readonly figures: BudgetFigures;
   /** `provider/id`; undefined without a model. */
   readonly model: string | undefined;
@@ -41,6 +43,9 @@ const PHASE_WORDS: { readonly [P in Phase]: string } = {
   rolling_over: "being opened",
   disabled: "windows are off, so Pi compacts by itself; /token-budget on keeps windows",
 };
+
+const REMOVED =
+  "Notes, journal and tasks of this session are removed when it ends (quit, /new, /resume, /fork); /token-budget keep takes that back";
 
 function tokens(count: number): string {
   return counted(Math.floor(count), "token");
@@ -91,7 +96,7 @@ function reminderLines({ reminder, parts }: Thresholds, { settings }: ContextFac
 function checkpointLines({ reminder, fallback, parts }: Thresholds, { settings, figures, loaded }: ContextFacts) {
   const { hardRolloverUsedTokens: hard } = settings;
   const { remaining_to_hard_trigger: toHard } = figures;
-  const hence = toHard === null ? "" : `, which is in ${grouped(toHard)}`;
+  const hence = toHard === null ? "" : toHard > 0 ? `, ${tokens(toHard)} from now` : ", which is reached";
   const reserved = loaded.reserveTokens + parts.margin;
   return [
     `Checkpoint with ${tokens(fallback)} left:`,
@@ -126,6 +131,7 @@ export function contextText(facts: ContextFacts): string {
     ...oddities,
     `Agents: ${agents.map(agentName).join(", ")}`,
     ...agentLines.map((line) => `  ${line}`),
+    ...(facts.goesAtEnd ? [REMOVED] : []),
     `Notes in ${notesRoot}`,
     `Storage in ${storageRoot}`,
   ].join("\n");

@@ -1,7 +1,7 @@
 // What /notes says: lists of notes and a note's text, bounded and safe to show. Reads through what it is given only.
-import { messageOf } from "../errors.ts";
+import { messageOf, shownValue, TokenBudgetError } from "../errors.ts";
 import { counted, grouped, localTime } from "../figures.ts";
-import { fullPath, noteName, parseNotePrefix } from "../notes/paths.ts";
+import { fullPath, type NotePrefix, noteName, parseNotePrefix, prefixProblem } from "../notes/paths.ts";
 import type { NotesStore } from "../notes/store.ts";
 import { agentName, isAddress } from "../task/addresses.ts";
 import { CHOICES_MAX, type Choice } from "./commands.ts";
@@ -48,13 +48,74 @@ export function notesOverview(view: NotesView): string {
   return [...shown.flatMap((agent) => section(view, agent)), ...more].join("\n");
 }
 
-/** Whose notes are meant, and what of them: `reviewer: plan.md`, a full address, or a path of one's own. */
-function meant({ agents }: NotesView, argument: string): string {
-  const [, name, path = ""] = /^([^:]+): *(.*)$/s.exec(argument) ?? [];
-  if (name === undefined) return argument;
-  const addresses = agents.map((shown) => shown.split(" ", 1)[0] ?? shown);
-  const agent = addresses.find((address) => agentName(address) === name);
-  return agent === undefined ? argument : fullPath(agent, path);
+/** `plan.md`, `reviewer: plan.md`, `/root/reviewer: plan.md`. */
+const NAMED = /^([^:]+):(?: +|$)(.*)$/s;
+/** As models write it. */
+const FULL_PATH = /^\/.*\/notes(\/|$)/s;
+
+const AGENTS_NAMED_MAX = 10;
+
+/** The addresses without what is remarked behind them. */
+function addressesOf({ agents }: NotesView): readonly string[] {
+  return agents.map((shown) => shown.split(" ", 1)[0] ?? shown).filter(isAddress);
+}
+
+/** The agents that a word means: by its name or address, or by the beginning of one. */
+function agentsCalled(view: NotesView, word: string): readonly string[] {
+  const addresses = addressesOf(view);
+  const exact = addresses.filter((address) => [address, agentName(address)].includes(word));
+  if (exact.length > 0) return exact;
+  return addresses.filter((address) => address.startsWith(word) || agentName(address).startsWith(word));
+}
+
+function namesOf(addresses: readonly string[]): string {
+  const shown = addresses.slice(0, AGENTS_NAMED_MAX).map(agentName);
+  const rest = addresses.length - shown.length;
+  return safeText(`${shown.join(", ")}${rest === 0 ? "" : `, and ${grouped(rest)} more`}`);
+}
+
+function agentCalled(view: NotesView, word: string): string {
+  const [agent, ...others] = agentsCalled(view, word);
+  if (agent === undefined) {
+    const message = `No agent is called ${shownValue(word)}. There are ${namesOf(addressesOf(view))}.`;
+    throw new TokenBudgetError("unknown_agent", message);
+  }
+  if (others.length === 0) return agent;
+  const message = `${shownValue(word)} is the beginning of ${namesOf([agent, ...others])}. Type more of the name.`;
+  throw new TokenBudgetError("unknown_agent", message);
+}
+
+/** Whether the argument is a path of one's own; such a path may have a colon in it. */
+function isOwnPath(view: NotesView, argument: string, word: string | undefined): boolean {
+  if (argument.startsWith("/")) return false;
+  const called = word === undefined ? [] : agentsCalled(view, word);
+  if (called.length === 0) return true;
+  const isWhole = called.some((address) => agentName(address) === word);
+  return !isWhole && view.notesOf(view.agent).list({ prefix: argument, limit: 1 }).total > 0;
+}
+
+/** Whose notes are meant, and how their paths begin. Throws with what is wrong, for a person. */
+function meant(view: NotesView, argument: string): NotePrefix {
+  if (FULL_PATH.test(argument)) return parseNotePrefix(argument, view.agent);
+  const [, word, rest = ""] = NAMED.exec(argument) ?? [];
+  const named = isOwnPath(view, argument, word)
+    ? { agent: view.agent, prefix: argument }
+    : { agent: agentCalled(view, word ?? argument), prefix: rest };
+  const problem = prefixProblem(named.prefix);
+  if (problem === undefined) return named;
+  throw new TokenBudgetError(
+    "invalid_path",
+    `No note is called ${shownValue(named.prefix)}: ${problem}. /notes lists those there are.`,
+  );
+}
+
+/** Why no note is shown. */
+function noneText(view: NotesView, { agent, prefix }: NotePrefix): string {
+  if (prefix === "") return `There are no notes of ${agentName(agent)}. /notes lists the notes there are.`;
+  const [, word] = (agent === view.agent && NAMED.exec(prefix)) || [];
+  const nobody =
+    word === undefined ? "" : `, and no agent is called ${safeText(word)} (there are ${namesOf(addressesOf(view))})`;
+  return `No note begins with ${typedPath(view, agent, prefix)}${nobody}. /notes lists the notes there are.`;
 }
 
 /** How a person would type it. */
@@ -64,12 +125,12 @@ function typedPath(view: NotesView, agent: string, path: string): string {
 
 /** A note, or the notes whose paths begin like the argument. Throws with the rule that the argument breaks. */
 export function notesAt(view: NotesView, argument: string): string {
-  const { agent, prefix } = parseNotePrefix(meant(view, argument), view.agent);
+  const { agent, prefix } = meant(view, argument);
   const store = view.notesOf(agent);
   if (store.list({ prefix }).rows.some(({ path }) => path === prefix)) return noteText(view, store, prefix);
   const { lines, total } = listOf(store, prefix);
+  if (total === 0) return noneText(view, { agent, prefix });
   const shown = typedPath(view, agent, prefix);
-  if (total === 0) return `No note begins with ${shown}. /notes lists the notes there are.`;
   return [`${counted(total, "note begins", "notes begin")} with ${shown}:`, ...lines].join("\n");
 }
 

@@ -17,6 +17,8 @@ export interface StatusFacts {
   readonly aside: string | undefined;
   /** Another process has the session open too. */
   readonly isOpenElsewhere: boolean;
+  /** What it leaves is removed when it ends, at a person's word. */
+  readonly goesAtEnd: boolean;
   /** Child agents that have not ended. */
   readonly children: number;
   /** What the content is; undefined for ordinary content. */
@@ -46,9 +48,10 @@ function windowParts(facts: StatusFacts): readonly (string | undefined)[] {
 
 /** Undefined when there is nothing to say: switched off, no windows are kept, and ordinary content needs no word. */
 export function statusText(facts: StatusFacts): string | undefined {
-  const { category, isOpenElsewhere } = facts;
+  const { category, isOpenElsewhere, goesAtEnd } = facts;
   const elsewhere = isOpenElsewhere ? "open in another Pi too" : undefined;
-  const parts = [...windowParts(facts), category, elsewhere].filter((part) => part !== undefined);
+  const removed = goesAtEnd ? "removed at its end" : undefined;
+  const parts = [...windowParts(facts), category, elsewhere, removed].filter((part) => part !== undefined);
   return parts.length === 0 ? undefined : parts.join(" · ");
 }
 

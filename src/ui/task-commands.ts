@@ -1,13 +1,14 @@
 // /task and /tasks: a person dispatches a task and looks at those there are. What is shown here is sent to no model.
 import type { TaskDispatcher } from "../dispatch/dispatcher.ts";
 import type { FileView, TaskView } from "../dispatch/task-view.ts";
-import { messageOf, shownValue } from "../errors.ts";
+import { FieldError, messageOf, shownValue } from "../errors.ts";
 import { counted, grouped, localTime } from "../figures.ts";
 import type { HostCommand, HostContext } from "../host/api.ts";
 import { plainLine, shorten } from "../storage/text.ts";
 import { agentName } from "../task/addresses.ts";
 import type { TodoItem } from "../todo/list.ts";
 import { CHOICES_MAX, type Choice, defineCommand, usageOf } from "./commands.ts";
+import { type ParsedTask, parseTaskLine, TASK_OPTIONS } from "./task-line.ts";
 import { safeText } from "./text.ts";
 import { wholeList } from "./todo-lines.ts";
 
@@ -23,6 +24,8 @@ export interface TaskCommandParts {
   readonly endsWithRun: (ctx: HostContext) => boolean;
   /** The categories of the settings. */
   readonly labels: () => readonly string[];
+  /** A path as a shell takes it: `~/` is the person's home. */
+  readonly inHome: (path: string) => string;
 }
 
 export interface TasksCommandParts extends Pick<TaskCommandParts, "board" | "show" | "todosOf"> {
@@ -38,35 +41,11 @@ const USAGE_SHOWN_MAX = 20;
 const RESULT_SHOWN_CHARS = 4_000;
 const IDS_SHOWN_MAX = 5;
 
-interface ParsedTask {
-  readonly goal: string;
-  readonly category: string | null;
-  readonly attachments: readonly string[];
-}
-
-/** Options first, then the goal as it was typed; undefined when an option has no value. */
-export function parseTaskCommand(args: string): ParsedTask | undefined {
-  const attachments: string[] = [];
-  let category: string | null = null;
-  let rest = args.trimStart();
-  for (;;) {
-    const option = /^--(category|attach)(?:=|\s+)(?:"([^"]*)"|(\S+))\s*/.exec(rest);
-    if (!option) break;
-    const value = option[2] ?? option[3] ?? "";
-    if (option[1] === "attach") attachments.push(value);
-    else category = value;
-    rest = rest.slice(option[0].length);
-  }
-  if (/^--(category|attach)\b/.test(rest)) return undefined;
-  return { goal: rest, category, attachments };
-}
-
 function startText({ id, progress, title }: TaskView): string {
   const text = `Task ${id} ${progress === "queued" ? "waits for its turn" : "has started"}: ${title}. /tasks ${id} shows it.`;
   return safeText(text);
 }
 
-const OPTIONS = ["--attach", "--category"] as const;
 /** The text before a partly typed label, and the label so far. */
 const LABEL_BEGUN = /^(.*--category(?:=|\s+))(\S*)$/;
 
@@ -74,11 +53,22 @@ function taskCompletions(prefix: string, labels: readonly string[]): readonly Ch
   const [, before = "", begun = ""] = LABEL_BEGUN.exec(prefix) ?? [];
   if (before !== "")
     return labels.filter((label) => label.startsWith(begun)).map((label) => ({ value: `${before}${label}` }));
-  return prefix === "" ? [] : OPTIONS.filter((option) => option.startsWith(prefix)).map((value) => ({ value }));
+  return prefix === "" ? [] : TASK_OPTIONS.filter((option) => option.startsWith(prefix)).map((value) => ({ value }));
 }
 
-export function taskCommand({ board, show, endsWithRun, labels }: TaskCommandParts): HostCommand {
-  const start = async (asked: ParsedTask, ctx: HostContext): Promise<string> => {
+const FOR_SUCH_WORDS = "Where the goal itself has such words, put -- in front of it: /task -- <goal>";
+
+/** What is wrong with a task, by the words in which a person asks for it. */
+function problemText(error: unknown): string {
+  if (!(error instanceof FieldError)) return messageOf(error);
+  const { field, value, problem } = error;
+  const option = TASK_OPTIONS.find((name) => field.startsWith(name.slice(2)));
+  return option === undefined ? error.message : safeText(`${option} ${value}: ${problem}`);
+}
+
+export function taskCommand({ board, show, endsWithRun, labels, inHome }: TaskCommandParts): HostCommand {
+  const start = async ({ goal, category, attachments }: ParsedTask, ctx: HostContext): Promise<string> => {
+    const asked = { goal, category, attachments: attachments.map(inHome) };
     const { task, result } = await (await board(ctx)).dispatch(asked);
     const ended = result.then(endText);
     // Without a screen the process would end with the command.
@@ -93,9 +83,10 @@ export function taskCommand({ board, show, endsWithRun, labels }: TaskCommandPar
     show,
     complete: (prefix) => taskCompletions(prefix, labels()),
     answer: (argument, ctx) => {
-      const asked = parseTaskCommand(argument);
-      if (asked === undefined || (asked.goal.trim() === "" && asked.attachments.length === 0)) return undefined;
-      return start(asked, ctx).catch(messageOf);
+      const line = parseTaskLine(argument);
+      if (line.type === "slip") return `${line.problem}\n${usageOf("task")}\n${FOR_SUCH_WORDS}`;
+      if (line.goal.trim() === "" && line.attachments.length === 0) return undefined;
+      return start(line, ctx).catch(problemText);
     },
   });
 }
@@ -137,8 +128,8 @@ export function tasksCommand({ board, show, todosOf, openBoard }: TasksCommandPa
 }
 
 function endText(task: TaskView): string {
-  const files = task.outputs.length === 0 ? "" : ` Files: ${names(task.outputs)}.`;
-  return safeText(`Task ${task.id} ${statusText(task)}: ${task.title}.${files} /tasks ${task.id} shows it.`);
+  const files = task.outputs.length === 0 ? "No file came of it" : `Files: ${names(task.outputs)}`;
+  return safeText(`Task ${task.id} ${statusText(task)}: ${task.title}. ${files}. /tasks ${task.id} shows it.`);
 }
 
 function statusText({ status, error, progress }: TaskView): string {
@@ -179,7 +170,7 @@ export function taskText(task: TaskView, todos: readonly TodoItem[] = []): strin
         ]),
     ...(todos.length === 0 ? [] : [wholeList(todos, task.status === "processing" ? "running" : "past")]),
     ...section("Attached", files),
-    ...section("Files", outputs),
+    ...(outputs.length === 0 && task.status !== "processing" ? ["Files: none came of it"] : section("Files", outputs)),
     ...section("Intermediate", intermediates),
     ...usage
       .slice(-USAGE_SHOWN_MAX)

@@ -9,6 +9,8 @@ export interface AsideReason {
   readonly because: string;
   /** The sentence that says what to do about it and how windows come back. */
   readonly wayBack: string;
+  /** The same where the doctor says what is wrong: below it, or above. */
+  readonly wayBackInDoctor?: string;
   /** It is the model's: another one may have room. */
   readonly ofModel?: true;
 }

@@ -73,10 +73,15 @@ export function measuredFixedTokens({ rows, current }: BranchIndex): number | un
   return undefined;
 }
 
+/** An estimate as people read it: none that says more than it knows. */
+function roundedUp(tokens: number, step: number): string {
+  return grouped(Math.ceil(tokens / step) * step);
+}
+
 /** Why windows are off with this model. */
 export function noRoomReason(contextWindow: number, fixedTokens: number, limits: RoomLimits): AsideReason {
-  const fixed = `about ${grouped(fixedTokens)} tokens of every request are fixed (prompt, tools, guidance)`;
-  const least = grouped(leastWindow(fixedTokens, limits));
+  const fixed = `up to ${roundedUp(fixedTokens, 100)} tokens of every request are fixed (prompt, tools, guidance)`;
+  const least = roundedUp(leastWindow(fixedTokens, limits), 1_000);
   return {
     short: "model too small",
     because: `${fixed}, and this model's window of ${grouped(contextWindow)} leaves too little room for work beside them`,

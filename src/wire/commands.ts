@@ -20,7 +20,7 @@ import { asideText } from "../window/aside.ts";
 import type { DropClosedWindows } from "./boundary.ts";
 import { openWindow, openWithoutNote } from "./compactions.ts";
 import { examine, type Surroundings } from "./doctor.ts";
-import { forget, forgettable } from "./forget.ts";
+import { forget, forgettable, keep } from "./forget.ts";
 import type { Sessions } from "./sessions.ts";
 
 /** What is known of the other agents; nothing when the registry cannot be read. */
@@ -41,12 +41,13 @@ async function contextOf(session: Session): Promise<string> {
     agent: session.agent,
     phase: session.phase(),
     aside: session.aside.reason,
+    goesAtEnd: session.forgetting.isAsked(),
     figures: session.figures(),
     model: model && `${model.provider}/${model.id}`,
     contextWindow: model && windowSize({ model }),
     settings: session.settings(),
     loaded: session.loaded,
-    oddities: miscounted(session.branch),
+    oddities: [...miscounted(session.branch), ...categoryFault(session)],
     agents: session.access.visible().agents,
     agentLines: agentLines(othersOf(session)),
     notesRoot: session.task.notesRoot,
@@ -60,6 +61,16 @@ function notesView(session: Session): NotesView {
     agents: session.access.visible().agents,
     notesOf: (agent) => session.access.notesToRead(agent),
   };
+}
+
+/** What the footer's `category unknown` means. */
+function categoryFault(session: Session): readonly string[] {
+  try {
+    session.category();
+    return [];
+  } catch (error) {
+    return [`Category unknown, so nothing is sent to a model: ${messageOf(error)}`];
+  }
 }
 
 /** Windows whose opener was written with another number: part of the branch is missing or was edited. */
@@ -161,6 +172,7 @@ export function registerCommands(
       const session = sessions.of(ctx);
       if (argument === "") return `${windowsAre(session)}\n${usageOf("token-budget")}`;
       if (argument === "on" || argument === "off") return switchWindows(session, argument === "on", ctx, drop);
+      if (argument === "keep") return keep(session);
       if (argument === "doctor") return examine(host, session, surroundings);
       const [word, wanted = "", ...rest] = argument.split(/\s+/);
       return word === "forget" && rest.length === 0 ? forget(session, wanted, agentDirectory(env), ctx) : undefined;

@@ -5,6 +5,7 @@ import {
   checkAdapter,
   checkChildren,
   checkCopies,
+  checkedLater,
   checkJournal,
   checkLocks,
   checkNotes,
@@ -15,6 +16,7 @@ import {
   checkTools,
   checkVersions,
   checkWindows,
+  isStorageBlocked,
   type JournalFacts,
 } from "../doctor/checks.ts";
 import { doctorReport } from "../doctor/report.ts";
@@ -24,7 +26,6 @@ import type { Host } from "../host/host.ts";
 import { runningHost } from "../packages/host.ts";
 import { ownPackage } from "../packages/own.ts";
 import type { Session } from "../session/session.ts";
-import { problemLines } from "../settings.ts";
 import type { AdapterResult } from "../subagents/adapter.ts";
 import { locatorLayout } from "../task/layout.ts";
 import { TOOL_NAMES } from "../tools/specs.ts";
@@ -67,24 +68,26 @@ export async function examine(host: Host, session: Session, surroundings: Surrou
   const { storageRoot } = task.context;
   const metas = [`${notes.root}.meta`, task.registry.layout.meta, locatorLayout(storageRoot).meta];
   const journalLock = join(task.historyDir, "journal.jsonl.lock");
+  const folders = [storageRoot, notes.root, task.registry.layout.directory, task.historyDir] as const;
+  const isBlocked = isStorageBlocked(folders);
   // It makes the folders that the next checks look at.
-  const written = await checkNotes(notes);
+  const written = isBlocked ? [] : [await checkNotes(notes)];
+  const kept = isBlocked ? [checkedLater()] : [checkRegistry(task.registry), checkJournal(await journalFacts(session))];
   return doctorReport([
     checkVersions({ host: hostPackage(), node: process.versions.node, own: ownPackage()?.version ?? "unknown" }),
     checkWindows({ enabled: session.enabled(), aside: session.aside.reason }),
-    checkStorage([storageRoot, notes.root, task.registry.layout.directory, task.historyDir]),
-    written,
+    checkStorage(folders),
+    ...written,
     checkLocks(
       metas.map((meta) => join(meta, "locks")),
       [journalLock],
     ),
     checkProcesses(task.otherProcess()),
-    checkRegistry(task.registry),
-    checkJournal(await journalFacts(session)),
+    ...kept,
     checkAdapter(adapter, task.parent !== null, hostPackage()?.name),
     checkChildren(childProblems(session, session.openedMs)),
     checkTools(TOOL_NAMES, host.ownTools(), host.activeTools()),
-    checkSettings(problemLines(session.loaded.problems)),
+    checkSettings(session.settingsProblems()),
     checkCopies(copies()),
   ]);
 }

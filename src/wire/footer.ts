@@ -36,6 +36,7 @@ function statusOf(session: Session, isOpenElsewhere: boolean): string | undefine
     isWithoutNote: opener !== undefined && isWithoutNote(opener),
     aside: aside.reason?.short,
     isOpenElsewhere,
+    goesAtEnd: session.forgetting.isAsked(),
     children: access.children().length,
     category: categoryOf(session),
   });

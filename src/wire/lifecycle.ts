@@ -2,7 +2,6 @@
 import type { HostContext, SessionStartEvent } from "../host/api.ts";
 import type { SessionOwner } from "../host/copies.ts";
 import type { Host } from "../host/host.ts";
-import { problemLines } from "../settings.ts";
 import type { Sessions } from "./sessions.ts";
 
 interface Shutdown {
@@ -17,7 +16,7 @@ export function lifecycleSteps(host: Host, sessions: Sessions, claim: SessionOwn
       const session = sessions.of(ctx, event);
       await session.live.warmUp();
       session.publish();
-      const problems = problemLines(session.loaded.problems);
+      const problems = session.settingsProblems();
       if (problems.length > 0) host.notices.show(ctx, `pi-token-budget settings: ${problems.join("\n")}`, "warning");
       await session.begin();
     },

@@ -3,6 +3,7 @@
 import type { TaskDispatcher } from "../dispatch/dispatcher.ts";
 import { JournalReader } from "../history/journal-reader.ts";
 import type { ItemSource } from "../history/source.ts";
+import { inHome } from "../host/agent-dir.ts";
 import type { HostContext } from "../host/api.ts";
 import { endsWithRun } from "../host/context.ts";
 import type { Host } from "../host/host.ts";
@@ -36,6 +37,7 @@ export function taskSteps(host: Host, sessions: Sessions, wiring: Wiring) {
     board: dispatcher,
     show: showAnswer,
     endsWithRun,
+    inHome,
     labels: () => [...sessions.running.categories.keys()],
     openBoard: () => current,
     todosOf: async (ctx: HostContext, agent: string) => todosOfHistory(await journalOf(sessions, ctx, agent)),

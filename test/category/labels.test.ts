@@ -19,7 +19,7 @@ test.each<[unknown, RegExp, Record<string, readonly string[]>]>([
   [[], /^categories is \[\], not an object/, {}],
   ["s", /^categories is "s", not an object/, {}],
   [{ "": { models: ["a/b"] } }, /^categories\[""\] is passed over: .*label/, {}],
-  [{ "a b": { models: ["a/b"] } }, /passed over: the name is "a b"/, {}],
+  [{ "a b": { models: ["a/b"] } }, /^categories\["a b"\] is passed over: a label has 1 to 64 characters a-z/, {}],
   [{ none: { models: ["a/b"] } }, /none is passed over: .*ordinary/, {}],
   [{ s: ["a/b"] }, /^categories\.s is \["a\/b"\], not \{ "models"/, { s: [] }],
   [{ s: { models: "a/b" } }, /no model/, { s: [] }],

@@ -1,8 +1,12 @@
+import { homedir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { FileView, TaskView, UsageRow } from "../../src/dispatch/task-view.ts";
 import { defineTaskTool } from "../../src/dispatch/tool.ts";
+import { inHome } from "../../src/host/agent-dir.ts";
+import type { HostContext } from "../../src/host/api.ts";
 import { ORDINARY_TASK_HINT } from "../../src/prompts.ts";
-import { listText, parseTaskCommand, taskText } from "../../src/ui/task-commands.ts";
+import { listText, type TaskBoard, taskCommand, taskText } from "../../src/ui/task-commands.ts";
 import { inMemory, newPlace } from "../task/tasks.ts";
 import { answering, bench, runnerOf } from "./dispatchers.ts";
 
@@ -61,14 +65,55 @@ describe("a task that a person gives a category while it runs", () => {
 });
 
 describe("/task", () => {
-  it("reads its options before the goal, and the goal as it was typed", () => {
-    expect(parseTaskCommand('--attach "a b.xlsx" --attach c.pdf --category s Sum it  --now')).toEqual({
-      goal: "Sum it  --now",
-      category: "s",
-      attachments: ["a b.xlsx", "c.pdf"],
+  const typed = async (line: string, board: TaskBoard) => {
+    const shown: string[] = [];
+    const command = taskCommand({
+      board: async () => board,
+      show: (_ctx, text) => void shown.push(text),
+      todosOf: async () => [],
+      endsWithRun: () => true,
+      labels: () => [],
+      inHome,
     });
-    expect(parseTaskCommand("just do it")).toEqual({ goal: "just do it", category: null, attachments: [] });
-    expect(parseTaskCommand("--attach")).toBeUndefined();
+    await command.handler(line, {} as HostContext);
+    return shown;
+  };
+  const done = answering("done");
+
+  it("starts nothing on a slip in its options, and says what was meant and how it is used", async () => {
+    const { dispatcher } = bench([done]);
+    for (const line of ["--atach sales.csv Sum it", "Sum it --attach sales.csv", "--attach"]) {
+      const [text, ...more] = await typed(line, dispatcher);
+      expect(more).toEqual([]);
+      expect(text).toMatch(/Nothing was started\.\nUsage:\n {2}\/task <goal>: .*\n(.*\n)+.*\/task -- <goal>$/);
+    }
+    expect(await dispatcher.list({ viewer: "person" })).toEqual([]);
+  });
+
+  it("speaks of options and paths as they were typed when the dispatcher refuses them", async () => {
+    const { dispatcher } = bench([done]);
+    const [missing] = await typed('--attach "no such.xlsx" Sum it', dispatcher);
+    expect(missing).toBe("--attach no such.xlsx: there is no such file. Nothing was stored. Check the path.");
+    const [home] = await typed("--attach ~/no-such-file-here Sum it", dispatcher);
+    expect(home).toBe(
+      `--attach ${join(homedir(), "no-such-file-here")}: there is no such file. Nothing was stored. Check the path.`,
+    );
+    const [label] = await typed("--category client-x Sum it", dispatcher);
+    expect(label).toBe(
+      "--category client-x: it is not this agent's. This agent is ordinary: leave category out for an ordinary task.",
+    );
+    expect((await typed("--category a.b Sum it", dispatcher))[0]).toMatch(/^--category a\.b: a label has 1 to 64/);
+  });
+
+  it("says with its end, and in its record, when no file came of it", async () => {
+    const { dispatcher } = bench([done]);
+    const [started, ended] = await typed("Sum it", dispatcher);
+    expect(started).toMatch(/^Task \w+ has started: Sum it\./);
+    expect(ended).toMatch(/is completed: Sum it\. No file came of it\. /);
+    const [task] = await dispatcher.list({ viewer: "person" });
+    if (task === undefined || !("id" in task)) throw new Error("a person sees every task");
+    expect(taskText(task)).toContain("\nFiles: none came of it\n");
+    expect(taskText({ ...task, status: "processing" })).not.toContain("Files:");
   });
 
   it("shows nothing that a terminal obeys, and no more files than fit", () => {

@@ -6,6 +6,7 @@ import type { TaskRecord } from "../../src/dispatch/record/schema.ts";
 import type { ItemSource } from "../../src/history/source.ts";
 import { itemHead } from "../../src/log/item.ts";
 import { countCodePoints } from "../../src/storage/text.ts";
+import { goalIn } from "../../src/task/brief.ts";
 
 const at = (n: number) => new Date(Date.parse("2025-01-01T00:00:00Z") + n * 1_000).toISOString();
 
@@ -131,6 +132,18 @@ describe("the prompt", () => {
     attachments: [],
     prefix: "",
   };
+
+  it("has a goal that is found again, whatever was quoted before it", () => {
+    const turn = fc.record({ speaker: fc.string(), text: fc.string(), at: fc.constant(at(0)) });
+    const turns = fc.array(fc.oneof(turn, fc.constant({ speaker: "User", text: "# Task\n\nfake", at: at(0) })));
+    fc.assert(
+      fc.property(fc.string({ unit: "grapheme" }), turns, fc.nat(3), (requirement, before, leftOut) => {
+        const prompt = taskPrompt({ ...parts, requirement, transcript: { turns: before, leftOut } });
+        expect(goalIn(prompt)).toBe(`${requirement || "Work with the attachments below."}\n`.toWellFormed());
+        expect(goalIn(`Look: ${prompt}`)).toBeUndefined();
+      }),
+    );
+  });
 
   it("holds the transcript, the requirement and the attachments in this order", () => {
     const prompt = taskPrompt({

@@ -13,6 +13,7 @@ import {
   checkTools,
   checkVersions,
   checkWindows,
+  isStorageBlocked,
 } from "../../src/doctor/checks.ts";
 import { doctorReport } from "../../src/doctor/report.ts";
 import { NotesStore } from "../../src/notes/store.ts";
@@ -38,6 +39,10 @@ describe("the doctor", () => {
     const file = join(temporaryDirectory(), "file");
     writeFileSync(file, "in the way");
     expect(checkStorage([join(file, "below")]).mend).toContain(`move away what is there (it is no folder)`);
+    // One cause, one remedy, however many folders it keeps away.
+    const below = [join(file, "a"), join(file, "b", "c")] as const;
+    expect(checkStorage([file, ...below]).mend).toBe(checkStorage([file]).mend);
+    expect([isStorageBlocked(below), isStorageBlocked([folder("free"), open])]).toEqual([true, false]);
   });
 
   it("finds locks that nobody keeps fresh, and leaves fresh ones alone", () => {

@@ -27,7 +27,7 @@ describe("settings", () => {
     expect(first(ran.requests[1])).toContain("window, w2");
     expect(ran.stderr.match(/pi-token-budget settings: /g)).toHaveLength(1);
     expect(ran.stderr).toContain("is not JSON");
-    expect(ran.stderr).toContain("defaults are used");
+    expect(ran.stderr).toContain("it is passed over");
   });
 
   it("with wrong values are named in one warning, each with its rule, and the defaults are used", async () => {

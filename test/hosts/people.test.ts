@@ -179,7 +179,7 @@ describe("the commands", () => {
         "Used 100,000 tokens, left 100,000 (50 %)",
         "Reminder with 50,000 tokens left:",
         "Checkpoint with 20,480 tokens left:",
-        "Checkpoint also at 150,000 tokens used, by hardRolloverUsedTokens, which is in 50,000",
+        "Checkpoint also at 150,000 tokens used, by hardRolloverUsedTokens, 50,000 tokens from now",
         "  reminderRemainingPercent 0.25: default",
         "  reminderRemainingFloorTokens 30,000: agent settings",
         "  hardRolloverUsedTokens 150,000: agent settings, model *",

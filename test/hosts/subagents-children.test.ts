@@ -142,7 +142,8 @@ describe.runIf(isNewest)("children of the real pi-subagents", () => {
     expect(others).toEqual([]);
     expect(notice).toMatch(/ listed_[0-9a-f]{8} has none of the tools/);
     for (const tools of project.taken()) expect(tools).not.toContain("notes_write_file");
-    const without = / {2}listed_[0-9a-f]{8} \(without the tools of this package\): Task: Look around \(0\)\./;
+    const without =
+      / {2}listed_[0-9a-f]{8} \((?:ended, )?without the tools of this package\): Task: Look around \(0\)\./;
     expect(await said(before, "/context")).toMatch(without);
     const doctor = await said(before, "/token-budget doctor");
     expect(doctor).toMatch(/✗ children: listed_[0-9a-f]{8} runs without the tools of this package/);

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import type { SessionIdentity } from "../../src/host/context.ts";
 import { NODE_DISK } from "../../src/storage/disk.ts";
 import { walkPlainFiles } from "../../src/storage/tree.ts";
-import { removeTask, sweepEphemeral, taskNamed, tasksIn } from "../../src/task/forget.ts";
+import { lastWritten, removeTask, sweepEphemeral, taskNamed, tasksIn } from "../../src/task/forget.ts";
 import { tasksFolder } from "../../src/task/layout.ts";
 import type { SessionTask } from "../../src/task/membership.ts";
 import { inMemory, memberOf, newPlace, type Place } from "./tasks.ts";
@@ -41,6 +41,23 @@ test("a session is named by its id however many newer ones there are", () => {
   for (const id of ids) mkdirSync(join(tasksFolder(storageRoot), id), { recursive: true });
   for (const id of [ids[0], ids[119]]) expect(taskNamed(storageRoot, id ?? "", {}).runId).toBe(id);
   expect(() => taskNamed(storageRoot, "s00", {})).toThrow(/is the beginning of 10 ids/);
+});
+
+test("when a session last wrote is when its journal or its registry did, and unknown of what is empty", async () => {
+  const place = newPlace();
+  const { task } = place.open(place.session("one"));
+  await task.join();
+  const { storageRoot, runId } = task.context;
+  const old = new Date("2025-01-02T03:04:05.000Z");
+  utimesSync(task.registry.layout.registry, old, old);
+  expect(lastWritten(storageRoot, runId)).toBe(old.toISOString());
+  mkdirSync(task.historyDir, { recursive: true });
+  const journal = join(task.historyDir, "journal.jsonl");
+  writeFileSync(journal, "");
+  const later = new Date("2025-01-03T03:04:05.000Z");
+  utimesSync(journal, later, later);
+  expect(lastWritten(storageRoot, runId)).toBe(later.toISOString());
+  expect(lastWritten(storageRoot, "nobody")).toBeUndefined();
 });
 
 test("the record of where a session is stays when it says another task by now", async () => {

@@ -175,7 +175,7 @@ describe("a child", () => {
       /\/root\/taken is held by another session.*"t".*\/root\/taken_2 is free/,
     ],
     ["an unknown parent", { parentAgentName: "/root/nobody" }, /parentAgentName is "\/root\/nobody"/],
-    ["another's category", { category: "s" }, /category is "s", which is not this agent's/],
+    ["another's category", { category: "s" }, /category is "s": it is not this agent's/],
   ])("with %s is told why and goes on apart", async (_name, wrong, problem) => {
     const { place, task } = await joinedRoot();
     await place.open(inMemory("t"), { membership: memberOf(task, { agentName: "taken" }) }).task.join();

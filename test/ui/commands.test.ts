@@ -28,8 +28,15 @@ describe("a command", () => {
     const { made, shown } = command("context");
     await made.handler("  known ", ctx);
     await made.handler("sideways", ctx);
-    expect(shown).toEqual(["an answer", usageOf("context")]);
-    expect(shown[1]?.split("\n").slice(0, 2)).toEqual([
+    await made.handler("new --without-nite", ctx);
+    await made.handler(" ", ctx);
+    expect(shown[0]).toBe("an answer");
+    expect(shown[1]).toBe(`/context does not know "sideways".\n${usageOf("context")}`);
+    expect(shown[2]).toContain(
+      '/context does not know "new --without-nite"; did you mean /context new --without-note?\nUsage:',
+    );
+    expect(shown[3]).toBe(usageOf("context"));
+    expect(shown[3]?.split("\n").slice(0, 2)).toEqual([
       "Usage:",
       "  /context: shows the window, its budget, the thresholds and where each comes from",
     ]);

@@ -21,6 +21,7 @@ function facts({ contextWindow, used = 0, tokenBudget = {}, reserveTokens = 16_3
     agent: "/root",
     phase: "ready",
     aside: undefined,
+    goesAtEnd: false,
     figures: budgetFigures(used, contextWindow, settings.hardRolloverUsedTokens),
     model: contextWindow === undefined ? undefined : "p/m",
     contextWindow,

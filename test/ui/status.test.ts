@@ -11,6 +11,7 @@ const facts: StatusFacts = {
   isWithoutNote: false,
   aside: undefined,
   isOpenElsewhere: false,
+  goesAtEnd: false,
   children: 0,
   category: undefined,
 };
@@ -34,6 +35,8 @@ describe("the status line", () => {
     [{ isWithoutNote: true, usedTokens: null }, "w3 · opened without a note"],
     [{ isWithoutNote: true, children: 1 }, "w3 · 41 % left · opened without a note · 1 agent"],
     [{ isOpenElsewhere: true }, "w3 · 41 % left · open in another Pi too"],
+    [{ goesAtEnd: true, category: "client-x" }, "w3 · 41 % left · client-x · removed at its end"],
+    [{ phase: "disabled", goesAtEnd: true }, "removed at its end"],
     [{ phase: "disabled", isOpenElsewhere: true }, "open in another Pi too"],
   ])("%j", (change, text) => expect(statusText({ ...facts, ...change })).toBe(text));
 

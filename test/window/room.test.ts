@@ -53,7 +53,11 @@ describe("room for work", () => {
     const { because, wayBack } = noRoomReason(32_768, 27_000, DEFAULTS);
     expect(because).toContain("27,000");
     expect(because).toContain("32,768");
-    expect(wayBack).toMatch(/at least \d\d,\d{3} tokens/);
+    expect(wayBack).toMatch(/at least \d\d,000 tokens/);
+    const guessed = noRoomReason(8_192, 3_911, DEFAULTS);
+    expect([guessed.because, guessed.wayBack].join(" ")).toMatch(
+      /^up to 4,000 tokens of every request .* at least 16,000 /,
+    );
   });
 
   it("counts as fixed what the first answer of a window says of its request, not what it wrote itself", () => {

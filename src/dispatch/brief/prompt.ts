@@ -2,6 +2,7 @@
 // across tasks; whatever differs goes into the one user message, with what changes least first. Pure.
 import { extensionOf, type FileForm, formOf } from "../../extract/forms.ts";
 import { oneLine } from "../../storage/text.ts";
+import { EARLIER_HEADING, TASK_HEADING } from "../../task/brief.ts";
 import type { TaskRow } from "../record/schema.ts";
 import type { Transcript } from "./transcript.ts";
 
@@ -69,11 +70,11 @@ function transcriptSection({ turns, leftOut }: Transcript): string {
   if (turns.length === 0 && leftOut === 0) return "";
   const more = leftOut === 0 ? [] : [`(${leftOut} earlier turns left out)`];
   const shown = turns.map(({ speaker, text }) => `## ${oneLine(speaker)}\n${quoted(text)}`);
-  return ["# Earlier turns (quoted for reference, newest last)", ...more, ...shown].join("\n\n");
+  return [EARLIER_HEADING, ...more, ...shown].join("\n\n");
 }
 
 function requirementSection({ requirement, context, references, prefix }: PromptParts): string {
-  const parts = [`# Task\n\n${requirement || "Work with the attachments below."}`];
+  const parts = [`${TASK_HEADING}\n\n${requirement || "Work with the attachments below."}`];
   if (context !== null) parts.push(`## Context\n\n${context}`);
   if (references !== undefined && references.items.length > 0) {
     const ids = references.items.map(({ item, window }) => `${item} of ${window}`).join(", ");

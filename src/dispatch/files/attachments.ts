@@ -1,6 +1,6 @@
 // The files attached to a task, checked before anything is stored: plain files of a bounded size.
 import { basename, isAbsolute, resolve } from "node:path";
-import { messageOf, shownValue, TokenBudgetError } from "../../errors.ts";
+import { type ErrorCode, FieldError, messageOf, shownValue, TokenBudgetError } from "../../errors.ts";
 import { kindAt, type PathKind, sizeOf } from "../../storage/blobs.ts";
 import type { NewFile } from "./roles.ts";
 
@@ -63,19 +63,20 @@ function checked(attachment: unknown, index: number, base: string): NewFile {
     const bytes = sizeOf(source);
     if (bytes <= ATTACHMENT_MAX_BYTES) return { source, filename, role: "input" };
     const limit = ATTACHMENT_MAX_BYTES.toLocaleString("en-US");
-    throw new TokenBudgetError(
-      "too_large",
-      `attachments[${index}] is ${shownValue(path)}: it has ${bytes.toLocaleString("en-US")} bytes, and an attachment may have ${limit}. Nothing was stored. Attach a smaller file or a part of it.`,
-    );
+    const problem = `it has ${bytes.toLocaleString("en-US")} bytes, and an attachment may have ${limit}`;
+    throw refused(index, path, problem, "Attach a smaller file or a part of it.", "too_large");
   } catch (error) {
     if (error instanceof TokenBudgetError) throw error;
     throw refused(index, path, `it cannot be read (${messageOf(error)})`, "Check the path and its permissions.");
   }
 }
 
-function refused(index: number, path: unknown, problem: string, wayOut: string): TokenBudgetError {
-  return new TokenBudgetError(
-    "invalid_argument",
-    `attachments[${index}] is ${shownValue(path)}: ${problem}. Nothing was stored. ${wayOut}`,
-  );
+function refused(
+  index: number,
+  path: unknown,
+  problem: string,
+  wayOut: string,
+  code: ErrorCode = "invalid_argument",
+): TokenBudgetError {
+  return new FieldError(code, `attachments[${index}]`, path, `${problem}. Nothing was stored. ${wayOut}`);
 }
