@@ -92,6 +92,7 @@ const compaction = (reason: "manual" | "threshold" | "overflow", unconsolidatedW
   canWrite: true,
   isOurs: false,
   isFinished: false,
+  isRefused: false,
   unconsolidatedWindows,
   requestId: MANUAL,
 });

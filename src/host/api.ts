@@ -133,6 +133,11 @@ export interface HostEvents {
   agent_end: { event: { readonly messages: readonly LogMessage[] }; answer: undefined };
   /** 0.84 and later. */
   agent_settled: { event: { readonly aborted?: boolean }; answer: undefined };
+  /** `before` (the default) keeps what stands before the entry, `at` the entry too. */
+  session_before_fork: {
+    event: { readonly entryId: string; readonly position?: "before" | "at" };
+    answer: { readonly cancel: true };
+  };
   session_before_tree: {
     event: { readonly preparation: { readonly userWantsSummary?: boolean } };
     answer: { readonly cancel: true };

@@ -15,6 +15,7 @@ import type {
 import { type CompactionReason, compactionReason } from "./compaction.ts";
 import { entriesOf, isScreenDrawn, notify } from "./context.ts";
 import { type LogMessage, sentArguments } from "./entries.ts";
+import { forksKeepLabelled, hasLabelBehind } from "./forks.ts";
 import { LateNotices } from "./late-notices.ts";
 import { type IsOverflow, isOverflowMessage } from "./overflow.ts";
 import { Runs } from "./runs.ts";
@@ -59,6 +60,8 @@ export class Host {
   /** Whether a run goes on, and what waits for its end. */
   readonly runs: Runs;
   #boundary: SettledBoundary | undefined;
+  /** Whether a fork on this host is whole although there are labels; undefined until the first is to be set. */
+  #keepsLabelled: boolean | undefined;
 
   constructor(api: HostApi, quietTickMs: number, isOverflow: IsOverflow = isOverflowMessage) {
     this.#api = api;
@@ -129,9 +132,30 @@ export class Host {
     else this.#api.sendMessage(message, { deliverAs: delivery });
   }
 
-  /** What an entry is called in the host's tree, unless it has a name there. */
+  /** What an entry is called in the host's tree, unless it has a name there, or a label would cut off forks. */
   label(ctx: HostContext, entryId: string, label: string): void {
-    if (ctx.sessionManager.getLabel(entryId) === undefined) this.#api.setLabel(entryId, label);
+    if (this.#forksAreWhole(ctx) && ctx.sessionManager.getLabel(entryId) === undefined)
+      this.#api.setLabel(entryId, label);
+  }
+
+  #forksAreWhole({ sessionManager }: HostContext): boolean {
+    this.#keepsLabelled ??= forksKeepLabelled(sessionManager);
+    return this.#keepsLabelled;
+  }
+
+  /**
+   * Asked before a fork that the host would cut off at a label, with the file of the session; true refuses it. Labels may
+   * be a person's own, or those that this package once set on every host.
+   */
+  cutFork(isRefused: (sessionFile: string, ctx: HostContext) => boolean): HostHandler<"session_before_fork"> {
+    return ({ entryId, position }, ctx) => {
+      const { sessionManager: manager } = ctx;
+      const file = manager.getSessionFile();
+      if (file === undefined || this.#forksAreWhole(ctx)) return undefined;
+      const leaf = position === "at" ? entryId : (manager.getEntry(entryId)?.parentId ?? null);
+      if (!hasLabelBehind((id) => manager.getEntry(id), leaf)) return undefined;
+      return isRefused(file, ctx) ? { cancel: true } : undefined;
+    };
   }
 
   /** Writes a data entry on the log; it is in no request. */

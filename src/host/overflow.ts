@@ -24,6 +24,15 @@ const REFUSALS: readonly RegExp[] = [
 const OTHER_LIMITS =
   /max_tokens|output tokens|budget_tokens|rate.?limit|throttl|too many requests|quota|allowance|\b(daily|monthly|weekly|per (minute|day|month))\b|overloaded/i;
 
+/** Failures of the provider, of its accounts or of the way to it. */
+const UNREACHED =
+  /\b(401|402|403|404|408|429|502|503|504|529)\b|api key|unauthori[sz]ed|forbidden|credential|billing|credit|connection|network|fetch failed|socket|ECONN\w*|ENOTFOUND|timed? ?out|timeout|unavailable/i;
+
+/** Whether a failed response says that something else was wrong than the request. */
+export function isOtherFailure({ errorMessage = "" }: LogMessage): boolean {
+  return OTHER_LIMITS.test(errorMessage) || UNREACHED.test(errorMessage);
+}
+
 export const isOverflowMessage: IsOverflow = ({ stopReason, errorMessage }) => {
   if (stopReason !== "error" || errorMessage === undefined || OTHER_LIMITS.test(errorMessage)) return false;
   return REFUSALS.some((refusal) => refusal.test(errorMessage));

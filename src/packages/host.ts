@@ -53,3 +53,13 @@ export function piCommand(): readonly string[] {
   const running = runningHost();
   return running ? [process.execPath, running.file] : ["pi"];
 }
+
+/** A word as a shell takes it: bare where it can stand so, else in single quotes. */
+function shellWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+/** What a person types to go on in a fork of this session. */
+export function forkCommand(sessionFile: string): string {
+  return `pi --fork ${shellWord(sessionFile)}`;
+}

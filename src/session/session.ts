@@ -116,7 +116,7 @@ export class Session {
     this.live = new LiveWindow(entries, (path) => pathFault(this.agent, path) === undefined);
     this.windows = sessionWindows(this.live, windowParts(this, host, identity.createdAt));
     this.coordination = new Coordination(host.events, this.sessionId, () => this.publish());
-    this.otherProcess = new OtherProcessWatch(this.task, report);
+    this.otherProcess = new OtherProcessWatch(this.task, identity.sessionFile, report);
     this.forgetting = new Forgetting({
       sessionId: this.sessionId,
       task: this.task,

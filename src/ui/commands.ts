@@ -10,6 +10,8 @@ export interface CommandForm {
   /** As it is typed behind the name, `[name]` where it varies; empty for none. */
   readonly argument: string;
   readonly does: string;
+  /** It takes something away: offered only when its last word was begun, so that Tab and Enter alone never come to it. */
+  readonly takesAway?: true;
 }
 
 export interface CommandSpec {
@@ -28,6 +30,7 @@ export const COMMANDS = {
       {
         argument: "new --without-note",
         does: "opens it without asking the model, where the provider refuses every request of this window",
+        takesAway: true,
       },
     ],
   },
@@ -53,7 +56,7 @@ export const COMMANDS = {
     description: "The whole todo list; `clear` empties it",
     forms: [
       { argument: "", does: "shows the whole todo list" },
-      { argument: "clear", does: "empties it" },
+      { argument: "clear", does: "empties it", takesAway: true },
     ],
   },
   category: {
@@ -61,7 +64,11 @@ export const COMMANDS = {
     forms: [
       { argument: "", does: "shows the category of this session" },
       { argument: "<label>", does: "gives it to this session and to every child of it" },
-      { argument: "none", does: "makes this session and every child of it ordinary: any model may be used" },
+      {
+        argument: "none",
+        does: "makes this session and every child of it ordinary: any model may be used",
+        takesAway: true,
+      },
     ],
   },
   task: {
@@ -90,11 +97,16 @@ export const COMMANDS = {
     forms: [
       { argument: "", does: "says whether windows are on in this session" },
       { argument: "on", does: "keeps windows again in this session" },
-      { argument: "off", does: "gives Pi's own compaction back in this session; notes and history stay" },
+      {
+        argument: "off",
+        does: "gives Pi's own compaction back in this session; notes and history stay",
+        takesAway: true,
+      },
       { argument: "doctor", does: "looks for problems and says how to mend each" },
       {
         argument: "forget",
         does: "removes what this session leaves when it ends: when you quit, or with /new, /resume or /fork; asks first",
+        takesAway: true,
       },
       { argument: "keep", does: "takes that back, until the session ends" },
       { argument: "forget <session>", does: "removes what an ended session has left in the same folder; asks first" },
@@ -110,6 +122,11 @@ const MISSPELT_LIKENESS = 0.4;
 /** Whether an argument of a form is typed as it stands. */
 function isWord({ argument }: CommandForm): boolean {
   return argument !== "" && !/[<[]/.test(argument);
+}
+
+/** Whether a word is offered for a beginning. */
+function isOffered({ argument, takesAway }: CommandForm, prefix: string): boolean {
+  return argument.startsWith(prefix) && (!takesAway || prefix.length > argument.lastIndexOf(" ") + 1);
 }
 
 export function typedAs(name: string, { argument }: CommandForm): string {
@@ -149,13 +166,13 @@ export interface CommandParts {
 
 /** Those that are offered for a beginning; what is typed whole needs none, since Enter would take it and run nothing. */
 async function completions(
-  words: readonly string[],
+  words: readonly CommandForm[],
   complete: CommandParts["complete"],
   prefix: string,
 ): Promise<CommandCompletion[] | null> {
   const more = (await complete?.(prefix)) ?? [];
   const all: readonly Choice[] = [
-    ...words.filter((word) => word.startsWith(prefix)).map((value) => ({ value })),
+    ...words.filter((word) => isOffered(word, prefix)).map(({ argument }) => ({ value: argument })),
     ...more,
   ];
   if (all.some(({ value }) => value === prefix)) return null;
@@ -166,11 +183,12 @@ async function completions(
 
 export function defineCommand(name: CommandName, { answer, show, complete }: CommandParts): HostCommand {
   const { description, forms }: CommandSpec = COMMANDS[name];
-  const words = forms.filter(isWord).map(({ argument }) => argument);
+  const words = forms.filter(isWord);
+  const names = words.map(({ argument }) => argument);
   return {
     description,
     // A completion that cannot be made is none: the host would show its error over what is being typed.
     getArgumentCompletions: (prefix) => completions(words, complete, prefix).catch(() => null),
-    handler: async (args, ctx) => show(ctx, (await answer(args.trim(), ctx)) ?? unknownText(name, args.trim(), words)),
+    handler: async (args, ctx) => show(ctx, (await answer(args.trim(), ctx)) ?? unknownText(name, args.trim(), names)),
   };
 }

@@ -1,7 +1,7 @@
 // What /windows says: the windows of a session with their counts and first request. Pure over an item source.
 
 import { shownValue } from "../errors.ts";
-import { counted, localTime } from "../figures.ts";
+import { counted, grouped, localTime } from "../figures.ts";
 import type { HistoryReader } from "../history/reader.ts";
 import type { ItemSource } from "../history/source.ts";
 import { type WindowRecord, windowNumber } from "../log/branch.ts";
@@ -14,11 +14,12 @@ const WINDOWS_MAX = 30;
 const REQUEST_CODE_POINTS = 80;
 
 interface Asked {
+  readonly items: number;
   readonly count: number;
   readonly first: string | undefined;
 }
 
-/** The requests of a window, and the beginning of the first. */
+/** All items of a window, its requests, and the beginning of the first. */
 function asked(source: ItemSource, window: WindowRecord): Asked {
   const { from, to } = source.rowRange(window);
   let count = 0;
@@ -31,7 +32,7 @@ function asked(source: ItemSource, window: WindowRecord): Asked {
     const text = headOf(source.text(row.entry).points.text, REQUEST_CODE_POINTS * 4);
     first = shorten(oneLine(safeText(text)), REQUEST_CODE_POINTS).toWellFormed();
   }
-  return { count, first };
+  return { items: to - from, count, first };
 }
 
 /** The windows as an argument may name them, the newest first. */
@@ -57,11 +58,13 @@ export function windowsText(reader: HistoryReader, source: ItemSource, argument:
   const { rows } = reader.listWindows(source, { limit: all, recentFirst: false });
   const shown = rows.slice(number - 1, number - 1 + WINDOWS_MAX);
   const width = Math.max(...shown.map(({ window }) => window.id.length));
-  const lines = shown.map(({ window, items, startedAt, current }) => {
-    const { count, first } = asked(source, window);
+  const lines = shown.map(({ window, items: listed, startedAt, current }) => {
+    const { items, count, first } = asked(source, window);
     const started = startedAt === null ? "" : `  ${localTime(startedAt)}`;
     const note = window.opener && isWithoutNote(window.opener) ? ", opened without a note" : "";
-    const counts = `${counted(items, "item")}, ${counted(count, "request")}${note}`;
+    // Lists for the model leave these out unless it asks for them; a person wants to know that they are there.
+    const own = items === listed ? "" : ` (${grouped(items - listed)} of them this package's own)`;
+    const counts = `${counted(items, "item")}${own}, ${counted(count, "request")}${note}`;
     return `${window.id.padEnd(width)}${current ? " *" : "  "}${started}  ${counts}${first ? `  ${first}` : ""}`;
   });
   const before = number - 1;

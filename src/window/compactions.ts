@@ -16,6 +16,7 @@ import { type Checkpoint, type ControlTurn, runControlTurn } from "./manual.ts";
 import * as notices from "./notices.ts";
 import { openingCompaction } from "./openings.ts";
 import { isFinished, newestResponse } from "./responses.ts";
+import { heldTokens } from "./usage.ts";
 
 export interface CompactionParts {
   /** Whether windows are on in this session. */
@@ -93,27 +94,34 @@ export class WindowCompactions {
       this.#signal = compaction.signal;
       this.#effects.keepPromise();
     }
-    const effect = this.#live.step(this.#startEvent(compaction, enabled));
+    const refusal = this.#loop.refusedRequest();
+    const effect = this.#live.step(this.#startEvent(compaction, enabled, refusal !== undefined));
     switch (effect?.type) {
       case "leave_to_host":
         return undefined;
       case "consolidate":
         return this.#consolidation(compaction.tokensBefore);
       case "open_window":
-        this.#interrupted = effect.cause === "manual_compact" && compaction.inRun;
-        return this.#openingCompaction(effect.cause, compaction.tokensBefore);
+        this.#interrupted = this.#isInterruption(effect.cause, compaction);
+        return this.#openingCompaction(effect.cause, compaction.tokensBefore, refusal);
       case "run_checkpoint":
         return this.#manualCompaction(compaction, effect.requestId, controlTurn);
       case "cancel_compaction":
         this.#cancelled(effect, compaction);
         return { cancel: true };
       default:
-        this.#effects.carryOut(effect);
+        this.#effects.carryOut(effect, refusal);
         return { cancel: true };
     }
   }
 
-  #startEvent({ reason }: Compaction, enabled: boolean): LiveEvent {
+  /** Whether the work that the window cuts off goes on by a message of ours; after an overflow of its own the host does it. */
+  #isInterruption(cause: OpenerCause, { reason, inRun }: Compaction): boolean {
+    if (cause === "overflow") return reason === "threshold" && this.#loop.runSignal !== undefined;
+    return cause === "manual_compact" && inRun;
+  }
+
+  #startEvent({ reason }: Compaction, enabled: boolean, isRefused: boolean): LiveEvent {
     const branch = this.#live.upToDate();
     return {
       type: "compaction_started",
@@ -122,6 +130,7 @@ export class WindowCompactions {
       canWrite: this.#parts.canCheckpoint(),
       isOurs: this.#consolidating,
       isFinished: isFinished(branch),
+      isRefused,
       unconsolidatedWindows: unconsolidated(branch).windows,
       requestId: randomUUID(),
     };
@@ -256,14 +265,19 @@ export class WindowCompactions {
     return { type: "failed", error: newest.errorMessage ?? "it gave no reason" };
   }
 
-  #openingCompaction(cause: OpenerCause, tokensBefore: number): CompactionAnswer {
+  #openingCompaction(cause: OpenerCause, tokensBefore: number, refusal?: string): CompactionAnswer {
     this.#compacting = true;
-    return openingCompaction(this.#effects.openerDetails(cause), tokensBefore);
+    return openingCompaction(this.#effects.openerDetails(cause, refusal), this.#sizeBefore(tokensBefore));
   }
 
   #consolidation(tokensBefore: number): CompactionAnswer {
     this.#compacting = true;
-    return consolidation(this.#live.upToDate(), tokensBefore, Date.now());
+    return consolidation(this.#live.upToDate(), this.#sizeBefore(tokensBefore), Date.now());
+  }
+
+  /** The host shows the figure; where its provider reports no usage it has none, and our estimate is shown. */
+  #sizeBefore(tokensBefore: number): number {
+    return tokensBefore > 0 ? tokensBefore : heldTokens(this.#live.upToDate());
   }
 }
 

@@ -5,6 +5,7 @@ import type { AsideReason } from "./aside.ts";
 import type { NotesIndex, RunningChild } from "./bootstrap.ts";
 import { callOf } from "./facts.ts";
 import type { LiveWindow } from "./live.ts";
+import { UNNOTED_IN_A_ROW_MAX } from "./log-state.ts";
 import type { Effect } from "./machine.ts";
 import * as notices from "./notices.ts";
 import { openerDetails } from "./openings.ts";
@@ -48,7 +49,8 @@ export class WindowEffects {
     this.#storageFailure = message;
   }
 
-  carryOut(effect: Effect | undefined): void {
+  /** `refusal`: the provider's words for a request that was too long, where they do not say so. */
+  carryOut(effect: Effect | undefined, refusal?: string): void {
     switch (effect?.type) {
       case "open_window":
         return this.#open(effect.cause);
@@ -56,13 +58,17 @@ export class WindowEffects {
         this.cancel(effect.requestId);
         return this.#parts.report(notices.fenceRests(effect.because));
       case "step_aside":
-        return this.#parts.stepAside(notices.storageIsBroken(this.#storageFailure));
+        return this.#parts.stepAside(
+          effect.because === "unsaved"
+            ? notices.savesNothing(UNNOTED_IN_A_ROW_MAX + 1)
+            : notices.storageIsBroken(this.#storageFailure),
+        );
       case "end_checkpoint_turn":
         if (effect.storageIsBroken) this.#parts.stepAside(notices.storageIsBroken(this.#storageFailure));
         else this.#parts.report(notices.checkpointGivenUp(this.#parts.fenceMaxRequests()));
         return this.endCheckpointTurn?.();
       case "leave_overflow":
-        return this.#tellOverflow();
+        return this.#tellOverflow(refusal);
       default:
         return;
     }
@@ -77,11 +83,11 @@ export class WindowEffects {
     this.#parts.report(notices.withoutNote(left, opened, this.#parts.fenceMaxRequests()));
   }
 
-  /** What is written with the opener of the next window. */
-  openerDetails(cause: OpenerCause): OpenerDetails {
+  /** What is written with the opener of the next window. `refusal`: as in `carryOut`. */
+  openerDetails(cause: OpenerCause, refusal?: string): OpenerDetails {
     const { agent, runId, apart, ownNotes, children, contextWindow, report } = this.#parts;
     const branch = this.#live.upToDate();
-    if (cause === "overflow") report(notices.overflowOpens(branch.current));
+    if (cause === "overflow") report(notices.overflowOpens(branch.current, refusal));
     return openerDetails(branch, {
       agent,
       runId,
@@ -111,10 +117,10 @@ export class WindowEffects {
   }
 
   /** Once in a window. */
-  #tellOverflow(): void {
+  #tellOverflow(refusal: string | undefined): void {
     const { number } = this.#live.upToDate().current;
     if (this.#toldOverflowIn === number) return;
     this.#toldOverflowIn = number;
-    this.#parts.report(notices.OVERFLOW_STAYS);
+    this.#parts.report(notices.overflowStays(refusal));
   }
 }

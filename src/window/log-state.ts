@@ -18,6 +18,8 @@ export interface LogState {
   readonly hasWork: boolean;
   /** Windows in a row that overflows have opened since the person last spoke, up to this one. */
   readonly overflows: number;
+  /** Windows in a row, up to this one, that opened because the model saved nothing under a fence. */
+  readonly unnoted: number;
   /** A response of this window did not fail. */
   readonly answered: boolean;
   /** A response of this window reported its usage, so the host's figure is this window's. */
@@ -35,11 +37,15 @@ export interface LogState {
   readonly hardFiredAt: number | undefined;
 }
 
+/** How many windows in a row may open because nothing was saved in the last: a model that saves nothing goes on so for ever. */
+export const UNNOTED_IN_A_ROW_MAX = 3;
+
 export const INITIAL_LOG: LogState = {
   number: 1,
   cause: undefined,
   hasWork: false,
   overflows: 0,
+  unnoted: 0,
   answered: false,
   usageKnown: false,
   failedWrite: undefined,
@@ -112,6 +118,12 @@ function overflowsIn({ overflows }: LogState, { cause }: LogFact & { type: "wind
   return cause === "overflow" ? overflows + 1 : 0;
 }
 
+/** A window that opened otherwise is no saved note, except those that a note or the model's own word opens. */
+function unnotedIn({ unnoted, fence }: LogState, { cause }: LogFact & { type: "window_opened" }): number {
+  if (cause === "without_note") return fence ? Math.min(unnoted + 1, UNNOTED_IN_A_ROW_MAX) : unnoted;
+  return cause === undefined || cause === "overflow" ? unnoted : 0;
+}
+
 /** One more fact of the log. */
 export function foldLog(log: LogState, fact: LogFact): LogState {
   switch (fact.type) {
@@ -121,6 +133,7 @@ export function foldLog(log: LogState, fact: LogFact): LogState {
         number: fact.number,
         cause: fact.cause,
         overflows: overflowsIn(log, fact),
+        unnoted: unnotedIn(log, fact),
         hardFiredAt: log.hardFiredAt,
       };
     case "control_arrived":
@@ -141,6 +154,8 @@ export function foldLog(log: LogState, fact: LogFact): LogState {
     case "model_answered":
       return onAnswer(log, fact);
     case "note_write_ended":
-      return { ...log, failedWrite: fact.saved ? undefined : { toolCallId: fact.toolCallId } };
+      return fact.saved
+        ? { ...log, failedWrite: undefined, unnoted: 0 }
+        : { ...log, failedWrite: { toolCallId: fact.toolCallId } };
   }
 }

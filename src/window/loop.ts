@@ -3,6 +3,7 @@
 import { messageOf, TokenBudgetError } from "../errors.ts";
 import type { HostMessage, ToolCallEvent, ToolResultEvent } from "../host/api.ts";
 import type { LogMessage } from "../host/entries.ts";
+import { isOtherFailure } from "../host/overflow.ts";
 import { CHECKPOINT_ENTRY, controlOf, isNoteWriteTool, type OpenerDetails, openerOfMessage } from "../log/marks.ts";
 import * as prompts from "../prompts.ts";
 import { isBlank } from "../storage/text.ts";
@@ -15,7 +16,7 @@ import { type Delivery, type Effect, fenceOf } from "./machine.ts";
 import { openingMessage } from "./openings.ts";
 import { newestIsMissing, projectRequest, type SentIds } from "./projection.ts";
 import { refusalReason } from "./refusals.ts";
-import { isWriteBlocked, pathOfCall } from "./responses.ts";
+import { isWriteBlocked, newestResponse, pathOfCall } from "./responses.ts";
 import { promptTokens } from "./room.ts";
 import { UnwrittenMessages } from "./unwritten.ts";
 import type { BudgetWatch } from "./watch.ts";
@@ -256,15 +257,32 @@ export class WindowLoop {
   settled({ overflowed, aborted }: { readonly overflowed: boolean; readonly aborted: boolean }): boolean {
     this.#effects.keepPromise();
     this.#effects.carryOut(this.#live.step({ type: "settled", aborted }));
-    const overflow = overflowed ? this.#live.step({ type: "overflow_settled" }) : undefined;
+    const refusal = overflowed || aborted ? undefined : this.refusedRequest();
+    const isTooLong = overflowed || refusal !== undefined;
+    const overflow = isTooLong ? this.#live.step({ type: "overflow_settled" }) : undefined;
     if (overflow?.type === "open_window") {
       const continues = this.#parts.continues();
-      this.#parts.send(openingMessage(this.#effects.openerDetails("overflow")), continues ? "turn" : "quiet");
+      this.#parts.send(openingMessage(this.#effects.openerDetails("overflow", refusal)), continues ? "turn" : "quiet");
       return continues;
     }
-    this.#effects.carryOut(overflow);
+    this.#effects.carryOut(overflow, refusal);
     this.budgetChanged();
     return false;
+  }
+
+  /**
+   * The provider's words for the newest request, when it failed in a full window, and not of something that another window
+   * would not change: it is taken for too long, whatever they are. A window that such a refusal has opened counts as full
+   * until something is answered in it, so that the next refusal is told and opens none.
+   */
+  refusedRequest(): string | undefined {
+    const { log, live } = this.#live.state;
+    const { branch } = this.#live;
+    const newest = newestResponse(branch);
+    if (newest?.stopReason !== "error" || live.manual || !this.#parts.canCheckpoint()) return undefined;
+    if (isOtherFailure(newest)) return undefined;
+    const isFull = log.fence !== undefined || (log.overflows > 0 && !log.answered) || this.#watch.isFull();
+    return isFull ? (newest.errorMessage ?? "it gave no reason") : undefined;
   }
 
   /** The starts of windows that have no label in the host's tree yet. */

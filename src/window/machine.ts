@@ -6,7 +6,7 @@ import type { BranchIndex } from "../log/branch.ts";
 import type { OpenerCause } from "../log/marks.ts";
 import type { BudgetLevel } from "./budget.ts";
 import { CURSOR_AT_START, factsSince, type IsOwnNote, type LogFact } from "./facts.ts";
-import { type Fence, foldLog, INITIAL_LOG, type LogState } from "./log-state.ts";
+import { type Fence, foldLog, INITIAL_LOG, type LogState, UNNOTED_IN_A_ROW_MAX } from "./log-state.ts";
 
 /** A manual compaction that waits for its checkpoint. */
 export interface Manual {
@@ -116,6 +116,8 @@ export type LiveEvent =
       readonly isOurs: boolean;
       /** The newest response is a whole answer. */
       readonly isFinished: boolean;
+      /** The newest request failed in a window that is full: too long, in whatever words. */
+      readonly isRefused: boolean;
       readonly unconsolidatedWindows: number;
       readonly requestId: string;
     }
@@ -144,8 +146,8 @@ export type Effect =
   | { readonly type: "run_checkpoint"; readonly requestId: string }
   /** The model has not saved the checkpoint that a person asked for. */
   | { readonly type: "end_checkpoint_turn"; readonly storageIsBroken: boolean }
-  /** Notes cannot be stored, so no window can help. */
-  | { readonly type: "step_aside" }
+  /** Notes cannot be stored, or are never saved: no window can help. */
+  | { readonly type: "step_aside"; readonly because: "storage" | "unsaved" }
   /** No tool can answer the fence: it is taken back. */
   | { readonly type: "rest_fence"; readonly requestId: string; readonly because: "no_tools" | "blocked" }
   | { readonly type: "consolidate" }
@@ -271,7 +273,9 @@ function onRequestDue(state: WindowState, event: Live<"request_due">): Step {
     return isSpent(manual) ? stay(state, { type: "end_checkpoint_turn", storageIsBroken: isBroken }) : stay(state);
   const { fence } = state.log;
   if (!fence || promised || manual || !isSpent(fence)) return stay(state);
-  return stay(state, isBroken ? { type: "step_aside" } : { type: "open_window", cause: "without_note" });
+  if (isBroken) return stay(state, { type: "step_aside", because: "storage" });
+  if (state.log.unnoted >= UNNOTED_IN_A_ROW_MAX) return stay(state, { type: "step_aside", because: "unsaved" });
+  return stay(state, { type: "open_window", cause: "without_note" });
 }
 
 function onPromiseBroken(state: WindowState, { isMeant }: Live<"promise_broken">): Step {
@@ -339,14 +343,20 @@ function onCompactionWhileOff(state: WindowState, event: Live<"compaction_starte
   return stay(state, { type: isDrop ? "consolidate" : "leave_to_host" });
 }
 
+/** What a compaction is taken for, whatever the host calls it. */
+function meantBy({ reason, isFinished, isRefused }: Live<"compaction_started">): CompactionCause {
+  if (reason === "threshold" && isRefused) return "overflow";
+  // A finished answer needs no other attempt, however much it used.
+  return reason === "overflow" && isFinished ? "threshold" : reason;
+}
+
 function onCompaction(before: WindowState, event: Live<"compaction_started">): Step {
   if (!event.enabled) return onCompactionWhileOff(before, event);
   const isOld = event.unconsolidatedWindows > 0;
   if (event.isOurs) return stay(before, { type: "consolidate" });
   if (!event.canWrite || isCheckpointBlocked(before))
     return stay(before, { type: isOld ? "consolidate" : "leave_to_host" });
-  // A finished answer needs no other attempt, however much it used.
-  const reason = event.reason === "overflow" && event.isFinished ? "threshold" : event.reason;
+  const reason = meantBy(event);
   const cancel = { type: "cancel_compaction", reason } as const;
   const { manual } = before.live;
   // A nested attempt while a manual one waits is refused; one that was compacting is over when the next one starts.
@@ -427,7 +437,7 @@ function onLive(state: WindowState, event: LiveEvent): Step {
       const change = { claim: undefined, queued: state.live.queued.filter(({ via }) => via === "nextTurn") };
       // A model that could not save its note has given up: the person is not left behind a fence that nothing can open.
       const isGivenUp = !event.aborted && !state.live.manual && state.live.failedTries === "storage";
-      return live(state, change, state.log.fence && isGivenUp ? { type: "step_aside" } : undefined);
+      return live(state, change, state.log.fence && isGivenUp ? { type: "step_aside", because: "storage" } : undefined);
     }
     case "overflow_settled":
       return onOverflow(state);

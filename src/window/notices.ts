@@ -7,17 +7,27 @@ export function withoutNote(left: string, opened: string, requests: number): str
   return `The model was asked for its checkpoint in ${requests} requests in a row and saved none, so ${opened} opened without a note. Nothing is lost: the model can read all of ${left} back, and /windows ${left} shows it.`;
 }
 
-/** No request could ask for a note: it would not fit either. */
-export function overflowOpens({ id, number }: WindowRecord): string {
-  return `the last request was too long for the model, so window w${number + 1} opens without a new note; what was done since the last one stands in the history of ${id}, and the model is told so.`;
+/** No request could ask for a note: it would not fit either. `refusal`: the provider's words, where they do not say so. */
+export function overflowOpens({ id, number }: WindowRecord, refusal: string | undefined): string {
+  const why =
+    refusal === undefined
+      ? "the last request was too long for the model"
+      : `this window is full and the provider refused the last request (${becauseOf(refusal)})`;
+  return `${why}, so window w${number + 1} opens without a new note; what was done since the last one stands in the history of ${id}, and the model is told so.`;
 }
 
-export const OVERFLOW_STAYS =
-  "the request does not fit the model's window, and one more fresh window would not change that. Say how to go on with less, or choose a model with a larger window (/model).";
+/** The same, where no window opens. */
+export function overflowStays(refusal: string | undefined): string {
+  const why =
+    refusal === undefined
+      ? "the request does not fit the model's window, and one more fresh window would not change that"
+      : `the provider refuses this fresh window's request too (${becauseOf(refusal)}), so another one is not opened by itself`;
+  return `${why}. Say how to go on with less, choose a model with a larger window (/model), or type /context new.`;
+}
 
 /** Why a compaction by hand was cancelled; the way on is the same for all. */
 export function compactionCancelled(because: Exclude<Checkpoint, { type: "saved" | "stopped" }>): string {
-  return `${unsavedBecause(because)}, so nothing was compacted. /context new --without-note opens the next window without a note.`;
+  return `${unsavedBecause(because)}, so nothing was compacted. /context new asks once more and, where that request fails too, opens the next window without a note; /context new --without-note opens it without asking.`;
 }
 
 function unsavedBecause(because: Exclude<Checkpoint, { type: "saved" | "stopped" }>): string {
@@ -55,6 +65,16 @@ export function storageIsBroken(failure: string): AsideReason {
     because: `notes cannot be stored (${failure.replace(/[.\s]+$/, "")})`,
     wayBack: "Mend that, see /token-budget doctor, then /token-budget on.",
     wayBackInDoctor: "When what is named below is mended: /token-budget on.",
+  };
+}
+
+export function savesNothing(windows: number): AsideReason {
+  return {
+    short: "no notes saved",
+    because: `the model saved no checkpoint in ${windows} windows in a row, however often it was asked`,
+    wayBack:
+      "Tell the model what to note, then /token-budget on; another model (/model) brings windows back by itself.",
+    ofModel: true,
   };
 }
 

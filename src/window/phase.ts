@@ -16,7 +16,9 @@ export function phaseOf(state: WindowState, enabled: boolean, compacting: boolea
   if (!enabled) return "disabled";
   const { log, live } = state;
   if (compacting && live.manual?.phase !== "awaiting") return "rolling_over";
-  if (fenceOf(state) || live.manual) return "checkpoint_required";
+  // A checkpoint that opens the window by itself is over when it is saved.
+  const isOver = live.manual?.phase === "saved" && live.manual.opensByWrite;
+  if (fenceOf(state) || (live.manual && !isOver)) return "checkpoint_required";
   if (log.number > 1 && !live.requestSent) return "rollover_pending";
   return log.reminded ? "reminded" : "ready";
 }

@@ -71,6 +71,11 @@ export class UsageMeter {
     return null;
   }
 
+  /** The same, and an estimate where nobody knows: of the request that is refused, nothing is ever reported. */
+  estimated(branch: BranchIndex, log: LogState, fixedTokens: number): number {
+    return this.used(branch, log, fixedTokens) ?? fixedTokens + this.#estimate(branch);
+  }
+
   #estimate(branch: BranchIndex): number {
     const { rows, current } = branch;
     const key = `${current.id} ${current.openerEntryId}`;

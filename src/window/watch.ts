@@ -56,6 +56,13 @@ export class BudgetWatch {
     return this.#meter.used(this.#live.branch, log, this.#fixedTokens);
   }
 
+  /** Whether the window is behind one of its limits, by what was reported and an estimate of the rest. */
+  isFull(): boolean {
+    const { branch, state } = this.#live;
+    const measured = this.#measure(this.#meter.estimated(branch, state.log, this.#fixedTokens));
+    return measured !== undefined && (measured.level === "fallback" || measured.hardTriggerTokens !== undefined);
+  }
+
   /** The batch is over: its results are in the request. */
   requestSent(): void {
     // A call that never reached a tool has a result without an event: the budget is checked here then.
@@ -112,11 +119,10 @@ export class BudgetWatch {
     if (reason) this.#parts.stepAside(reason);
   }
 
-  #measure(): Measured | undefined {
+  #measure(known = this.used()): Measured | undefined {
     const contextWindow = this.#parts.contextWindow();
     if (contextWindow === undefined || !this.#parts.canCheckpoint()) return undefined;
     const settings = this.#parts.settings();
-    const known = this.used();
     const used = known === null ? null : known + this.#unseenTokens();
     const { hardRolloverUsedTokens: hard } = settings;
     const limits = thresholds(contextWindow, this.#parts.reserveTokens, settings);

@@ -3,6 +3,7 @@ import type { HostContext } from "../host/api.ts";
 import { hasScreen, notify } from "../host/context.ts";
 import type { Host } from "../host/host.ts";
 import { offerLine, TypedInstructions } from "../host/typed.ts";
+import { forkCommand } from "../packages/host.ts";
 import type { Session } from "../session/session.ts";
 import { isConfirmed } from "../ui/ask.ts";
 import type { OpenedByHand, StartControlTurn } from "../window/compactions.ts";
@@ -48,6 +49,11 @@ export function compactionSteps(host: Host, sessions: Sessions) {
       notify(ctx, WALK_LATER_NOTICE, "warning");
       return { cancel: true } as const;
     },
+    holdFork: host.cutFork((sessionFile, ctx) => {
+      if (sessions.tryOf(ctx) === undefined) return false;
+      notify(ctx, cutForkNotice(sessionFile), "warning");
+      return true;
+    }),
     failed: host.compactionFailed((failure, ctx) => {
       const { compactions } = sessions.of(ctx).windows;
       const isOurs = compactions.consolidating;
@@ -66,6 +72,11 @@ export function compactionSteps(host: Host, sessions: Sessions) {
 
 const WALK_LATER_NOTICE =
   "pi-token-budget: the next window is being opened. The tree can be walked when that is done; Escape ends it sooner.";
+
+function cutForkNotice(sessionFile: string): string {
+  return `pi-token-budget: this Pi's fork would lose everything before the last label of this session, so it was not made. In a shell, this copies the whole session, labels and all: ${forkCommand(sessionFile)}`;
+}
+
 const SHORT_SESSION_NOTICE = "pi-token-budget: /context new opens a fresh window in a session of any size";
 
 /** What a person said behind the refused command is one key away, where the editor can take it. */

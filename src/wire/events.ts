@@ -150,5 +150,6 @@ function compactionEvents(host: Host, steps: Steps): void {
 
 function treeEvents(host: Host, { lifecycle, journal, loop, compactions, footer, todos, category }: Steps): void {
   host.at("session_before_tree", category.treeIsWalked, compactions.holdTree);
+  host.at("session_before_fork", compactions.holdFork);
   host.at("session_tree", lifecycle.treeWalked, journal.sync, loop.logIsRead, loop.publish, footer.draw, todos.rebuilt);
 }

@@ -1,6 +1,6 @@
 // Which failed responses mean that the request was too long.
 import { expect, it } from "vitest";
-import { isOverflowMessage } from "../../src/host/overflow.ts";
+import { isOtherFailure, isOverflowMessage } from "../../src/host/overflow.ts";
 
 const isOverflow = (errorMessage: string, stopReason = "error") =>
   isOverflowMessage({ role: "assistant", stopReason, errorMessage }, 200_000);
@@ -34,4 +34,17 @@ it.each([
 
 it("only a failed response can be one", () => {
   expect(isOverflow("prompt is too long", "stop")).toBe(false);
+});
+
+it.each([
+  ["request rejected: n_tokens=33613 while n_ctx=32768", false],
+  ["400 invalid request", false],
+  ["500 out of order", false],
+  ["401 Unauthorized", true],
+  ["429 slow down", true],
+  ["fetch failed", true],
+  ["503 overloaded", true],
+  ["You have exceeded your monthly token allowance", true],
+])("another failure than the request's: %s", (errorMessage, isOther) => {
+  expect(isOtherFailure({ role: "assistant", stopReason: "error", errorMessage })).toBe(isOther);
 });

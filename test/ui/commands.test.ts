@@ -58,6 +58,14 @@ describe("a command", () => {
     // Enter behind a whole word runs it: nothing longer is offered then.
     expect(await values("token-budget", "off")).toBeUndefined();
     expect(await values("context", "new")).toBeUndefined();
+    // What takes something away is offered when it was begun, never to Tab alone.
+    expect(await values("context", "")).toEqual(["new", "o.md"]);
+    expect(await values("context", "new ")).toEqual(["o.md"]);
+    expect(await values("todos", "")).toEqual(["o.md"]);
+    expect(await values("todos", "c")).toEqual(["clear", "o.md"]);
+    expect(await values("token-budget", "")).toEqual(["on", "doctor", "keep", "o.md"]);
+    expect(await values("token-budget", "f")).toEqual(["forget", "o.md"]);
+    expect(await values("category", "")).toEqual(["o.md"]);
     expect(await values("context", "new -")).toEqual(["new --without-note", "o.md"]);
     expect(await command("context").made.getArgumentCompletions?.("x")).toBeNull();
   });

@@ -12,6 +12,7 @@ const STARTED: Started = {
   canWrite: true,
   isOurs: false,
   isFinished: false,
+  isRefused: false,
   unconsolidatedWindows: 0,
   requestId: "m1",
 };

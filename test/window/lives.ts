@@ -37,6 +37,7 @@ export const MOVES = [
   "queue_cleared",
   "settled",
   "threshold",
+  "refused_threshold",
   "overflow",
   "overflow_settled",
   "manual_saved",
@@ -54,6 +55,8 @@ export interface Opening {
   readonly cause: OpenerCause;
   readonly fenced: boolean;
   readonly hadWork: boolean;
+  /** A second overflow in a row, with nothing answered since the first. */
+  readonly repeats: boolean;
 }
 
 /** Requests under one fence before its window opens without a note. */
@@ -88,6 +91,9 @@ export class Life {
   /** Windows that overflows have opened since the user last spoke or another window opened; and the most there ever were. */
   overflows = 0;
   mostOverflows = 0;
+  /** Windows in a row that opened because nothing was saved under a fence; and the most there ever were. */
+  unnoted = 0;
+  mostUnnoted = 0;
   #cursor: FactCursor = CURSOR_AT_START;
   #queue: {
     kind: "reminder" | "fallback" | "manual_checkpoint";
@@ -176,6 +182,9 @@ export class Life {
       case "threshold":
       case "overflow":
         return this.#hostCompaction(move);
+      case "refused_threshold":
+        this.#keepPromise();
+        return this.#compact(this.tell({ ...this.#compactionEvent("threshold"), isRefused: true }));
       case "overflow_settled":
         return this.#overflowSettled();
       case "manual_saved":
@@ -304,6 +313,7 @@ export class Life {
       return this.#result(id, name, true);
     }
     const saved = this.tell({ type: "note_saved", toolCallId: id });
+    if (whose === "own") this.unnoted = 0;
     if (fence && saved)
       this.writesUnderFence.set(fence.requestId, (this.writesUnderFence.get(fence.requestId) ?? 0) + 1);
     if (saved?.type === "mark_checkpoint") this.log.custom(CHECKPOINT_ENTRY, { requestId: saved.requestId });
@@ -321,7 +331,13 @@ export class Life {
   #opening(cause: OpenerCause): unknown {
     this.overflows = cause === "overflow" ? this.overflows + 1 : 0;
     this.mostOverflows = Math.max(this.mostOverflows, this.overflows);
-    this.openings.push({ cause, fenced: fenceOf(this.state) !== undefined, hadWork: this.state.log.hasWork });
+    const { log } = this.state;
+    const fenced = fenceOf(this.state) !== undefined;
+    const repeats = cause === "overflow" && log.overflows > 0 && !log.answered;
+    if (cause === "without_note" && fenced) this.unnoted++;
+    else if (cause !== "without_note" && cause !== "overflow") this.unnoted = 0;
+    this.mostUnnoted = Math.max(this.mostUnnoted, this.unnoted);
+    this.openings.push({ cause, fenced, hadWork: log.hasWork, repeats });
     return openerDetails(this.branch.current.number + 1, cause);
   }
 
@@ -342,7 +358,7 @@ export class Life {
     });
   }
 
-  #compactionEvent(reason: "manual" | "threshold" | "overflow"): LiveEvent {
+  #compactionEvent(reason: "manual" | "threshold" | "overflow"): LiveEvent & { type: "compaction_started" } {
     const requestId = `m${++this.#n}`;
     return {
       type: "compaction_started",
@@ -351,6 +367,7 @@ export class Life {
       canWrite: true,
       isOurs: false,
       isFinished: false,
+      isRefused: false,
       unconsolidatedWindows: unconsolidated(this.branch).windows,
       requestId,
     };

@@ -1,6 +1,7 @@
 // The window machine: what the log says, what is decided from it, and what no sequence of events can break.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { UNNOTED_IN_A_ROW_MAX } from "../../src/window/log-state.ts";
 import {
   type Effect,
   fenceOf,
@@ -23,6 +24,7 @@ const compaction = (reason: "manual" | "threshold" | "overflow", unconsolidatedW
   canWrite: true,
   isOurs: false,
   isFinished: false,
+  isRefused: false,
   unconsolidatedWindows,
   requestId: "m1",
 });
@@ -107,7 +109,42 @@ describe("a fence whose note could not be stored", () => {
     const claimed = step(replay(indexOf(log)), called).state;
     const { state } = step(claimed, failed);
     expect(step(state, { type: "settled", aborted: true }).effect).toBeUndefined();
-    expect(step(state, { type: "settled", aborted: false }).effect).toEqual({ type: "step_aside" });
+    expect(step(state, { type: "settled", aborted: false }).effect).toEqual({ type: "step_aside", because: "storage" });
+  });
+});
+
+describe("a model that saves nothing", () => {
+  const due: LiveEvent = { type: "request_due", fenceMaxRequests: 1, canWrite: true };
+  /** A window whose fence has reached its bound. */
+  const fence = (log: TestLog, number: number) => {
+    log.user("go on");
+    const details = { kind: "fallback", requestId: `f${number}`, windowId: `w${number}` };
+    log.customMessage("pi-token-budget:fallback", "save it", details);
+    log.assistant(call(`r${number}`, "read"));
+    log.result(`r${number}`, "read", "refused");
+  };
+
+  it("gets so many windows in a row without a note, and then windows step aside", () => {
+    const log = new TestLog();
+    for (let number = 1; number <= UNNOTED_IN_A_ROW_MAX; number++) {
+      fence(log, number);
+      expect(decide(log, due)).toEqual({ type: "open_window", cause: "without_note" });
+      log.openingEntry(number + 1);
+    }
+    fence(log, UNNOTED_IN_A_ROW_MAX + 1);
+    expect(decide(log, due)).toEqual({ type: "step_aside", because: "unsaved" });
+  });
+
+  it("gets them anew after a saved note", () => {
+    const log = new TestLog();
+    for (let number = 1; number <= UNNOTED_IN_A_ROW_MAX; number++) {
+      fence(log, number);
+      log.openingEntry(number + 1);
+    }
+    log.assistant(call("n", "notes_write_file", { path: "checkpoint.md", text: "x" }));
+    log.result("n", "notes_write_file", "saved");
+    fence(log, UNNOTED_IN_A_ROW_MAX + 1);
+    expect(decide(log, due)).toEqual({ type: "open_window", cause: "without_note" });
   });
 });
 
@@ -133,6 +170,16 @@ describe("a compaction of the host", () => {
     log.newContext(2);
     log.user("a steer");
     expect(decide(log, compaction("threshold", 1))).toEqual({ type: "consolidate" });
+  });
+
+  it("at the threshold of a window that refuses every request opens the next one, also when older ones are held", () => {
+    const log = new TestLog();
+    log.user("hello");
+    const refused = { ...compaction("threshold", 1), isRefused: true } as LiveEvent;
+    expect(decide(log, refused)).toEqual({ type: "open_window", cause: "overflow" });
+    log.compaction("opens w2", openerDetails(2, "overflow"));
+    log.message({ role: "assistant", content: [], stopReason: "error" });
+    expect(decide(log, refused)).toEqual({ type: "leave_overflow" });
   });
 
   it("by hand runs a checkpoint, or nothing where there is no work", () => {
@@ -186,8 +233,11 @@ describe(`over ${RUNS} random sessions`, () => {
         expect(life.ranUnderFence).toBe(0);
         // Overflows alone never go on for ever.
         expect(life.mostOverflows).toBeLessThanOrEqual(OVERFLOWS_IN_A_ROW_MAX);
+        // Nor does a model that saves nothing.
+        expect(life.mostUnnoted).toBeLessThanOrEqual(UNNOTED_IN_A_ROW_MAX);
         for (const writes of life.writesUnderFence.values()) expect(writes).toBe(1);
         for (const opening of life.openings) {
+          expect(opening.repeats).toBe(false);
           // No window out of a fence without its checkpoint, except by an overflow, its bound or its own manual compaction.
           if (opening.fenced)
             expect(["checkpoint", "overflow", "without_note", "manual_compact"]).toContain(opening.cause);
