@@ -169,7 +169,11 @@ function wire(
   const { env, joining, surroundings } = wiring;
   const sessions = new Sessions(host, wiring);
   const todos = new SessionTodos(host, sessions);
-  const category = categorySteps(host, (ctx) => sessions.of(ctx));
+  const category = categorySteps(
+    host,
+    (ctx) => sessions.of(ctx),
+    (ctx) => sessions.of(ctx).windows.loop.nothingSent(),
+  );
   registerTools(host, sessions, todos.tools, leftOutTools(settingsFilesAtLoad(agentDirectory(env))));
   const launcher = launcherSteps(host, sessions, wiring);
   const tasks = taskSteps(host, sessions, wiring);

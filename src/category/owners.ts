@@ -46,7 +46,8 @@ export class OwnerCategories {
       });
       known.said = newest ?? (read === "on" ? known.said : { type: "silent" });
     } catch {
-      // Unreadable for now, or not what it should be; reading the history itself says more.
+      // Unreadable for now, or not what it should be; reading the history itself says more. What was read is read again.
+      this.#known.delete(historyDir);
       return { type: "damaged" };
     }
     return known.said;

@@ -124,7 +124,8 @@ export class JournalReader {
       },
       sieve: (needle) => {
         const sieve = new JournalSieve(this.#files, this.#index, needle);
-        return (row) => sieve.holds(branch().record(row));
+        const rows = branch();
+        return (row) => sieve.holds(rows.record(row));
       },
     };
   }

@@ -20,14 +20,15 @@ export function liveSource(agent: string, branch: BranchIndex, entries: EntrySou
     rowIndex: (id) => branch.rowIndex(id),
     text: (entry) => branch.text(entry),
     // Most items are one text block, whose string is looked through where it lies.
-    sieve: ({ text, maySplitPair }) =>
-      maySplitPair
-        ? () => undefined
-        : (at) => {
-            const row = branch.rows[at];
-            if (row?.own === undefined && row) row.own = ownText(row.entry) ?? null;
-            return row?.own?.includes(text);
-          },
+    sieve: ({ text, maySplitPair }) => {
+      if (maySplitPair) return () => undefined;
+      const { rows } = branch;
+      return (at) => {
+        const row = rows[at];
+        if (row?.own === undefined && row) row.own = ownText(row.entry) ?? null;
+        return row?.own?.includes(text);
+      };
+    },
     rowElsewhere: (id) => {
       if (!entries.entry(id)) return undefined;
       // Its window is counted along its own branch up to it.

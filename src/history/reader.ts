@@ -191,14 +191,16 @@ function foundBy(source: ItemSource, needle: Needle, query: ItemQuery): Check {
   const isListed = listedBy(query);
   const isHidden = hiddenRegions(query);
   const passes = (row: Row) => isListed(row) && holdsMatch(source.text(row.entry), needle, isHidden);
+  // As they are now: a search pauses, and the source may have gone to another branch meanwhile.
+  const { rows } = source;
   const sieve = source.sieve?.(needle);
   if (!sieve) return { passes };
   const filtered = hasToolFilter(query.filter);
   const internalToo = isInternalRole(role);
   const isListedAt = (at: number) => {
-    const brief = filtered ? undefined : source.rows.brief?.(at);
+    const brief = filtered ? undefined : rows.brief?.(at);
     if (brief) return (role === undefined || brief.role === role) && (internalToo || !brief.internal);
-    const row = source.rows.at(at);
+    const row = rows.at(at);
     return row !== undefined && isListed(row);
   };
   return { passes, passesAt: (at) => isListedAt(at) && sieve(at) };

@@ -1,6 +1,6 @@
 // The lines of the host's own session file: each is the JSON of an entry, which then need not be made again. A line that
-// does not say what the entry in memory says is never used: whoever finds none makes it. The file is read on in order,
-// away from the event loop, and never written.
+// differs from the entry in memory is not used; only the middle of a long text is not compared. Where there is no line,
+// it is made. The file is read in order, away from the event loop, and never written.
 import type { LogEntry } from "../host/entries.ts";
 import { type DiskCalls, NODE_DISK, READ_FLAGS } from "../storage/disk.ts";
 import type { CutJson } from "./journal-facts.ts";

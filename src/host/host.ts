@@ -13,7 +13,7 @@ import type {
   HostToolResult,
 } from "./api.ts";
 import { type CompactionReason, compactionReason } from "./compaction.ts";
-import { entriesOf, isScreenDrawn, notify } from "./context.ts";
+import { endsWithRun, entriesOf, isScreenDrawn, notify } from "./context.ts";
 import { type LogMessage, sentArguments } from "./entries.ts";
 import { forksKeepLabelled, hasLabelBehind } from "./forks.ts";
 import { LateNotices } from "./late-notices.ts";
@@ -30,6 +30,8 @@ export interface Compaction {
   readonly signal: AbortSignal;
   /** A run is going on, or this compaction has just ended one. */
   readonly inRun: boolean;
+  /** The process may end with the run: what starts later is lost. */
+  readonly endsWithRun: boolean;
 }
 
 /** One thing that is done at an event. */
@@ -220,7 +222,17 @@ export class Host {
         const inRun = this.runs.isInRun();
         const newest = event.branchEntries.findLast(({ message }) => message?.role === "assistant")?.message;
         if (reason === "overflow" && newest?.stopReason === "stop") this.#takenOut.keep(newest);
-        return handler({ reason, tokensBefore: preparation.tokensBefore, customInstructions, signal, inRun }, ctx);
+        return handler(
+          {
+            reason,
+            tokensBefore: preparation.tokensBefore,
+            customInstructions,
+            signal,
+            inRun,
+            endsWithRun: endsWithRun(ctx),
+          },
+          ctx,
+        );
       },
       otherwise: { cancel: true },
     };

@@ -26,11 +26,15 @@ const OTHER_LIMITS =
 
 /** Failures of the provider, of its accounts or of the way to it. */
 const UNREACHED =
-  /\b(401|402|403|404|408|429|502|503|504|529)\b|api key|unauthori[sz]ed|forbidden|credential|billing|credit|connection|network|fetch failed|socket|ECONN\w*|ENOTFOUND|timed? ?out|timeout|unavailable/i;
+  /\b(401|402|403|404|408|429|5\d\d)\b|api key|unauthori[sz]ed|forbidden|credential|billing|credit|connection|network|fetch failed|socket|ECONN\w*|ENOTFOUND|timed? ?out|timeout|unavailable/i;
+
+/** What hosts try again by themselves, beside the above. */
+const RETRIED =
+  /provider.?returned.?error|(server|internal).?error|other side closed|upstream.?connect|reset before headers|ended (without|before)|http2|terminated|resource.?exhausted|retry delay/i;
 
 /** Whether a failed response says that something else was wrong than the request. */
 export function isOtherFailure({ errorMessage = "" }: LogMessage): boolean {
-  return OTHER_LIMITS.test(errorMessage) || UNREACHED.test(errorMessage);
+  return [OTHER_LIMITS, UNREACHED, RETRIED].some((failure) => failure.test(errorMessage));
 }
 
 export const isOverflowMessage: IsOverflow = ({ stopReason, errorMessage }) => {

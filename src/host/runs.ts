@@ -5,8 +5,11 @@ import type { HostContext, HostEvents } from "./api.ts";
 import { blocksOf, type ImageBlock, isImageBlock, isTextBlock, type LogMessage, type TextBlock } from "./entries.ts";
 import { isBusy } from "./settled.ts";
 
-/** A run without a final answer that ended so shortly before a manual compaction was ended by it. */
-const INTERRUPTED_BY_COMPACTION_MS = 100;
+/**
+ * A run without a final answer that ended so shortly before a manual compaction was ended by it: more than a busy machine
+ * takes from the one to the other, and less than a person who presses Escape and then types the command.
+ */
+const INTERRUPTED_BY_COMPACTION_MS = 500;
 
 /** How often a compaction that has ended is asked whether the session is idle again. */
 const IDLE_POLL_MS = 25;
@@ -39,7 +42,12 @@ export class Runs {
     for (const resolve of this.#behind.splice(0)) resolve();
     const last = messages.at(-1);
     const isFinished = last?.stopReason === "stop" || last?.stopReason === "length";
-    if (!isFinished) this.#stoppedAt = performance.now();
+    this.#stoppedAt = isFinished ? Number.NEGATIVE_INFINITY : performance.now();
+  };
+
+  /** What waits for the settled boundary, as a manual compaction that stops a run, begins behind its last handler. */
+  readonly settled = (): void => {
+    if (this.#stoppedAt !== Number.NEGATIVE_INFINITY) this.#stoppedAt = performance.now();
   };
 
   /** 0.73.1 shows no end of a run that a manual compaction aborts; newer hosts show it just before. */

@@ -78,7 +78,10 @@ export class AgentAccess {
   async historyOf(agentName: string | undefined): Promise<ItemSource> {
     const address = resolveAddress(this.agent, agentName);
     if (address === this.agent) return this.#parts.ownHistory();
-    return this.#journals.read(this.#readable(address));
+    const source = await this.#journals.read(this.#readable(address));
+    // What it reads may have become content of a category while it was read.
+    this.#readable(address);
+    return source;
   }
 
   notesToRead(address: string): NotesStore {

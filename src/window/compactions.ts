@@ -94,7 +94,8 @@ export class WindowCompactions {
       this.#signal = compaction.signal;
       this.#effects.keepPromise();
     }
-    const refusal = this.#loop.refusedRequest();
+    // Where the process ends with the run, the settled boundary opens the next window: the host waits for what that starts.
+    const refusal = compaction.endsWithRun ? undefined : this.#loop.refusedRequest();
     const effect = this.#live.step(this.#startEvent(compaction, enabled, refusal !== undefined));
     switch (effect?.type) {
       case "leave_to_host":

@@ -119,8 +119,9 @@ export class WindowEffects {
   /** Once in a window. */
   #tellOverflow(refusal: string | undefined): void {
     const { number } = this.#live.upToDate().current;
+    const { hasWork } = this.#live.state.log;
     if (this.#toldOverflowIn === number) return;
     this.#toldOverflowIn = number;
-    this.#parts.report(notices.overflowStays(refusal));
+    this.#parts.report(notices.overflowStays(refusal, hasWork));
   }
 }

@@ -63,6 +63,7 @@ export class WindowLoop {
   #sent: SentIds | undefined;
   /** Of the newest run; undefined before its first request. */
   #runSignal: AbortSignal | undefined;
+  #isUnsent = false;
   readonly #unwritten = new UnwrittenMessages();
   readonly #labels = new WindowLabels();
   /** Calls of the newest batch that were judged by us or have run: another extension has stopped any other one. */
@@ -90,6 +91,7 @@ export class WindowLoop {
   ): Promise<readonly LogMessage[]> {
     const wasStopped = this.#runSignal?.aborted === true;
     this.#runSignal = signal;
+    this.#isUnsent = false;
     await waitForNewest(() => newestIsMissing(messages, this.#live.upToDate()));
     this.#watch.requestSent();
     if (!wasStopped && this.#isWriteBlocked()) this.#effects.carryOut(this.#live.step({ type: "write_blocked" }));
@@ -270,6 +272,11 @@ export class WindowLoop {
     return false;
   }
 
+  /** The request was stopped here: no provider has seen it. */
+  nothingSent(): void {
+    this.#isUnsent = true;
+  }
+
   /**
    * The provider's words for the newest request, when it failed in a full window, and not of something that another window
    * would not change: it is taken for too long, whatever they are. A window that such a refusal has opened counts as full
@@ -280,7 +287,7 @@ export class WindowLoop {
     const { branch } = this.#live;
     const newest = newestResponse(branch);
     if (newest?.stopReason !== "error" || live.manual || !this.#parts.canCheckpoint()) return undefined;
-    if (isOtherFailure(newest)) return undefined;
+    if (this.#isUnsent || isOtherFailure(newest)) return undefined;
     const isFull = log.fence !== undefined || (log.overflows > 0 && !log.answered) || this.#watch.isFull();
     return isFull ? (newest.errorMessage ?? "it gave no reason") : undefined;
   }

@@ -17,12 +17,15 @@ export function overflowOpens({ id, number }: WindowRecord, refusal: string | un
 }
 
 /** The same, where no window opens. */
-export function overflowStays(refusal: string | undefined): string {
+export function overflowStays(refusal: string | undefined, hasWork: boolean): string {
   const why =
     refusal === undefined
       ? "the request does not fit the model's window, and one more fresh window would not change that"
       : `the provider refuses this fresh window's request too (${becauseOf(refusal)}), so another one is not opened by itself`;
-  return `${why}. Say how to go on with less, choose a model with a larger window (/model), or type /context new.`;
+  const others = hasWork
+    ? ", choose a model with a larger window (/model), or type /context new"
+    : " or choose a model with a larger window (/model)";
+  return `${why}. Say how to go on with less${others}.`;
 }
 
 /** Why a compaction by hand was cancelled; the way on is the same for all. */
@@ -71,7 +74,7 @@ export function storageIsBroken(failure: string): AsideReason {
 export function savesNothing(windows: number): AsideReason {
   return {
     short: "no notes saved",
-    because: `the model saved no checkpoint in ${windows} windows in a row, however often it was asked`,
+    because: `no checkpoint was saved in ${windows} windows in a row, however often one was asked for`,
     wayBack:
       "Tell the model what to note, then /token-budget on; another model (/model) brings windows back by itself.",
     ofModel: true,

@@ -35,7 +35,11 @@ function announce(choice: ModelChoice, say: (text: string, type: "error" | "info
 }
 
 /** The steps of the guard at the host's events. It puts a session on a labelled model before others look at its model. */
-export function categorySteps(host: Host, sessionOf: (ctx: HostContext) => GuardedSession) {
+export function categorySteps(
+  host: Host,
+  sessionOf: (ctx: HostContext) => GuardedSession,
+  nothingSent: (ctx: HostContext) => void,
+) {
   const guard = new CategoryGuard({
     sessionOf,
     setModel: (model) => host.setModel(model),
@@ -47,7 +51,7 @@ export function categorySteps(host: Host, sessionOf: (ctx: HostContext) => Guard
     ...selectionSteps(guard, models),
     ...runSteps(host, guard),
     ...summarySteps(host, guard),
-    ...requestSteps(host, guard, models),
+    ...requestSteps(host, guard, models, nothingSent),
   };
 }
 
@@ -118,7 +122,12 @@ function summarySteps(host: Host, guard: CategoryGuard) {
   return { compactionStarts, treeIsWalked, cacheIsWarmed };
 }
 
-function requestSteps(host: Host, guard: CategoryGuard, models: RequestModels) {
+function requestSteps(
+  host: Host,
+  guard: CategoryGuard,
+  models: RequestModels,
+  nothingSent: (ctx: HostContext) => void,
+) {
   let isFollowing = false;
   /** Which event comes last before the host chooses a model is only known in a session. */
   const follow = (ctx: HostContext) => {
@@ -133,6 +142,7 @@ function requestSteps(host: Host, guard: CategoryGuard, models: RequestModels) {
       const problem = await stopReason(guard, ctx, () => guard.problem(ctx, receivers));
       if (problem === undefined) return undefined;
       show(ctx, problem);
+      nothingSent(ctx);
       return { messages: unsendable(problem) };
     },
     otherwise: { messages: unsendable(FAILED) },

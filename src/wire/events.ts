@@ -117,7 +117,7 @@ function runEvents(host: Host, steps: Steps): void {
     footer.draw,
     todos.idle,
   );
-  host.at("agent_settled", boundary.settled.hostSettled, footer.draw);
+  host.at("agent_settled", boundary.settled.hostSettled, footer.draw, host.runs.settled);
 }
 
 function toolEvents(host: Host, { journal, children, loop, footer }: Steps): void {

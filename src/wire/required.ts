@@ -27,7 +27,9 @@ export function requiredTaskSteps(
     check,
     stopRequest: (_event: object, ctx: HostContext) => {
       const { problem } = sessions.of(ctx).task;
-      return problem && isRequired() ? { messages: unsendable(problem.message) } : undefined;
+      if (!problem || !isRequired()) return undefined;
+      sessions.of(ctx).windows.loop.nothingSent();
+      return { messages: unsendable(problem.message) };
     },
   };
 }

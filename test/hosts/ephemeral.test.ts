@@ -133,7 +133,7 @@ describe("/token-budget forget", () => {
     expect(s.ui.questions).toHaveLength(1);
     s.ui.confirms = true;
     expect(await command(s, "/token-budget forget")).toContain("goes when it ends");
-    expect(await command(s, "/token-budget forget")).toContain("asked for already");
+    expect(await command(s, "/token-budget forget")).toContain("It is still removed when the session ends");
     // It is in use until then, and a reload does not forget what was asked.
     await s.session.reload();
     await s.prompt("more");

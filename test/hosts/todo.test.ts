@@ -251,7 +251,7 @@ describe("a person", () => {
     await s.session.prompt("/todos all");
     expect(s.ui.notices.map(({ message }) => message)).toEqual([
       "The todo list is empty.",
-      "Usage:\n  /todos: shows the whole todo list\n  /todos clear: empties it",
+      '/todos does not know "all".\nUsage:\n  /todos: shows the whole todo list\n  /todos clear: empties it',
     ]);
     expect(s.requests).toHaveLength(0);
   });
