@@ -39,7 +39,10 @@ it("only a failed response can be one", () => {
 it.each([
   ["request rejected: n_tokens=33613 while n_ctx=32768", false],
   ["400 invalid request", false],
-  ["500 out of order", false],
+  ["500 out of order", true],
+  ["Provider returned error", true],
+  ["upstream connect error or disconnect/reset before headers", true],
+  ["the stream ended without a response", true],
   ["401 Unauthorized", true],
   ["429 slow down", true],
   ["fetch failed", true],
