@@ -25,6 +25,8 @@ export class Runs {
   #running = false;
   #runs = 0;
   #stoppedAt = Number.NEGATIVE_INFINITY;
+  /** Since the last settled boundary; what was queued behind the run may have been answered meanwhile. */
+  #isStopped = false;
   /** Told when the events of a run that is over have arrived. */
   readonly #behind: (() => void)[] = [];
 
@@ -42,12 +44,15 @@ export class Runs {
     for (const resolve of this.#behind.splice(0)) resolve();
     const last = messages.at(-1);
     const isFinished = last?.stopReason === "stop" || last?.stopReason === "length";
-    this.#stoppedAt = isFinished ? Number.NEGATIVE_INFINITY : performance.now();
+    if (isFinished) return;
+    this.#stoppedAt = performance.now();
+    this.#isStopped = true;
   };
 
   /** What waits for the settled boundary, as a manual compaction that stops a run, begins behind its last handler. */
   readonly settled = (): void => {
-    if (this.#stoppedAt !== Number.NEGATIVE_INFINITY) this.#stoppedAt = performance.now();
+    if (this.#isStopped) this.#stoppedAt = performance.now();
+    this.#isStopped = false;
   };
 
   /** 0.73.1 shows no end of a run that a manual compaction aborts; newer hosts show it just before. */

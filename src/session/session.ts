@@ -173,8 +173,12 @@ export class Session {
     return this.loaded.forModel(model && `${model.provider}/${model.id}`);
   }
 
-  /** What is wrong with the settings, one line per fault. Other extensions may make models known later. */
+  /**
+   * What is wrong with the settings, one line per fault. Other extensions may make models known later; a child has its own
+   * choice of extensions, so it is asked of the root alone which models there are.
+   */
   settingsProblems(): readonly string[] {
+    if (this.task.parent !== null) return problemLines(this.loaded.problems);
     return [...problemLines(this.loaded.problems), ...unknownModels(this.loaded, knownModels(this.#ctx))];
   }
 

@@ -24,12 +24,14 @@ it("a run that was stopped counts as going on for a moment after its settled bou
   expect(runs.isInRun()).toBe(false);
 });
 
-it("a run that has finished does not, nor does one before it", () => {
+it("a run that has finished does not, and one that was stopped counts at its own boundary alone", () => {
   const runs = stopped("stop");
   runs.settled();
   expect(runs.isInRun()).toBe(false);
   runs.started();
   runs.ended(ended("aborted"));
+  runs.settled();
+  vi.advanceTimersByTime(3_000);
   runs.started();
   runs.ended(ended("stop"));
   runs.settled();
