@@ -2,16 +2,9 @@
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { call } from "../../fixtures/pi/scripted-model.ts";
-import type { PiSession } from "../../fixtures/pi/session.ts";
-import { closeAfterEach, pi } from "./support.ts";
+import { closeAfterEach, pi, said } from "./support.ts";
 
 closeAfterEach();
-
-async function said(s: PiSession, command: string): Promise<string> {
-  await s.session.prompt(command);
-  await s.settled();
-  return s.ui.notices.at(-1)?.message ?? "";
-}
 
 async function opened() {
   const s = await pi({

@@ -3,20 +3,13 @@ import { chmodSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { runPi } from "../../fixtures/pi/cli.ts";
 import { call, text } from "../../fixtures/pi/scripted-model.ts";
-import type { PiSession } from "../../fixtures/pi/session.ts";
-import { closeAfterEach, compactions, controls, first, pi, SHORT_COMPACTION, using, whole } from "./support.ts";
+import { closeAfterEach, compactions, controls, first, pi, SHORT_COMPACTION, said, using, whole } from "./support.ts";
 
 closeAfterEach();
 
 const LONG = "x".repeat(2_000);
 const note = (path = "checkpoint.md") => call("notes_write_file", { path, text: "the state of w1" });
 const STATUS = "pi-token-budget";
-
-async function said(s: PiSession, command: string): Promise<string> {
-  await s.session.prompt(command);
-  await s.settled();
-  return s.ui.notices.at(-1)?.message ?? "";
-}
 
 describe("the status line", () => {
   it("names the window and what is left of it, the checkpoint while it is awaited, and the new window", async () => {

@@ -76,3 +76,10 @@ export function compactions(session: PiSession): { details?: unknown }[] {
 
 /** Settings under which every host compacts sessions of a few messages. */
 export const SHORT_COMPACTION = { compaction: { enabled: true, reserveTokens: 16_384, keepRecentTokens: 100 } };
+
+/** What a command answers: the newest notice once it has settled. */
+export async function said(s: PiSession, command: string): Promise<string> {
+  await s.session.prompt(command);
+  await s.settled();
+  return s.ui.notices.at(-1)?.message ?? "";
+}
