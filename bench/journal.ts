@@ -33,17 +33,8 @@ class Growing implements EntrySource {
     this.#shown = items;
   }
 
-  get entries(): readonly LogEntry[] {
-    return this.#log.entries;
-  }
-
   grow(): void {
     this.#shown += 2;
-  }
-
-  /** The same with a file of the host's. */
-  keptIn(file: string): EntrySource {
-    return { leafId: () => this.leafId(), entry: (id) => this.entry(id), file: () => file };
   }
 
   leafId(): string | null {
@@ -163,16 +154,6 @@ function reading(items: number, large: Kept, page: Kept): Race[] {
   ];
 }
 
-/** The session's own file, as Pi writes it. */
-function sessionFile(base: string, entries: readonly LogEntry[]): string {
-  const path = join(base, "session.jsonl");
-  const file = openSync(path, "w");
-  writeSync(file, `${JSON.stringify({ type: "session", version: 3, id: "bench", timestamp: "", cwd: base })}\n`);
-  for (const entry of entries) writeSync(file, `${JSON.stringify(entry)}\n`);
-  closeSync(file);
-  return path;
-}
-
 /** The longest time that the event loop is held while it goes on, in milliseconds. */
 async function longestHold(work: () => Promise<unknown>): Promise<number> {
   let last = performance.now();
@@ -192,7 +173,6 @@ const STILL_MS = 1_000;
 /** Each sample fills a journal of its own, and writes the bytes of one journal to a file of its own. */
 async function filling(items: number, base: string): Promise<Race[]> {
   const session = new Growing(items, 0);
-  const file = sessionFile(base, session.entries);
   const { directory, writer } = await kept(base, "filled", items, 0);
   writer.rest();
   const bytes = readFileSync(journalFile(directory));
@@ -200,7 +180,7 @@ async function filling(items: number, base: string): Promise<Race[]> {
   const fill = async () => {
     const into = join(base, `fill-${++number}`);
     const filler = new JournalWriter({ directory: into, agent: AGENT });
-    await filler.sync(session.keptIn(file));
+    await filler.sync(session);
     filler.rest();
     rmSync(into, { recursive: true });
   };

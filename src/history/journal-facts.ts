@@ -10,7 +10,7 @@ import type { EntryRecord } from "./journal-record.ts";
 const LINE_START = '{"entry":';
 
 /** A line of the journal in pieces. */
-export function lineAround(json: string | Uint8Array, tool: string | undefined): readonly (string | Uint8Array)[] {
+export function lineAround(json: string, tool: string | undefined): readonly string[] {
   return [LINE_START, json, lineEnd(tool)];
 }
 

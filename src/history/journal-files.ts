@@ -97,6 +97,7 @@ export class JournalFiles {
 
   /** Reads the log on; false when the time is over before its end, or everything is to be read anew without the sidecar. */
   readOn(log: OpenLog, state: JournalState, untilMs: number): boolean {
+    this.#isDamaged = false;
     if (log.size <= state.end) return true;
     if (!log.isBehindCommit(state.place)) {
       this.#distrusted = true;
@@ -114,12 +115,13 @@ export class JournalFiles {
     return !this.#distrusted;
   }
 
-  /** Says so of a journal that is damaged, if there is no branch of it that could be shown. */
-  assertShown({ published }: JournalState): void {
-    if (!this.#isDamaged || published) return;
+  /** Says so of a journal that is damaged: the branch before the damage is not the one that was committed last. */
+  assertWhole(): void {
+    if (!this.#isDamaged) return;
+    // A session that has its index does not look at what lies before it.
     throw new TokenBudgetError(
       "storage_failed",
-      `${this.shown} is damaged: a part of ${this.log.source.file} is missing. It is made good when its session is opened again.`,
+      `${this.shown} is damaged: a part of ${this.log.source.file} is missing. Remove ${this.sidecar.file} beside it; then it is made good when its session is opened again.`,
     );
   }
 

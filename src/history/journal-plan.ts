@@ -7,7 +7,6 @@ import type { LogBatch, Span } from "../storage/append-log-lines.ts";
 import { cutJson, type JournalLine, lineAround, textSpan } from "./journal-facts.ts";
 import type { OlderCalls } from "./journal-older-calls.ts";
 import type { JournalState } from "./journal-state.ts";
-import type { SessionLines } from "./session-lines.ts";
 
 /** A piece ends after so much text or time, so that the event loop runs in between. */
 export const PIECE_BYTES = 1_048_576;
@@ -36,8 +35,6 @@ export class JournalPlan {
   readonly #back: Iterator<LogEntry, string | null>;
   /** Newest first. */
   readonly #fresh: LogEntry[] = [];
-  /** The ids of these, once they are asked for. */
-  #ahead: Set<string> | undefined;
   #isComplete = false;
   /** The calls of the newest assistant entry before the next piece. */
   #calls: ReadonlyMap<string, string> = new Map();
@@ -81,30 +78,20 @@ export class JournalPlan {
     return true;
   }
 
-  /** The next piece, in a batch that is emptied for it; it ends early when more lines of the session are to be read. */
-  next(batch: LogBatch, session?: SessionLines): Piece {
+  /** The next piece, in a batch that is emptied for it. */
+  next(batch: LogBatch): Piece {
     batch.clear();
     const lines: PlannedLine[] = [];
     const untilMs = performance.now() + PIECE_MS;
-    const isAhead = (id: string) => this.#isAhead(id);
     for (let entry = this.#fresh.at(-1); entry && batch.length < PIECE_BYTES; entry = this.#fresh.at(-1)) {
-      const cut = cutJson(entry);
-      const copied = session ? session.lineOf(entry, cut, isAhead) : null;
-      if (copied === undefined) break;
       this.#fresh.pop();
-      this.#ahead?.delete(entry.id);
       this.#olderCalls.follow(entry);
       const tool = this.#olderTool(entry);
-      const { length } = batch.add(...lineAround(copied ?? JSON.stringify(entry), tool));
-      lines.push({ entry, tool, text: textSpan(cut, length, tool) });
+      const { length } = batch.add(...lineAround(JSON.stringify(entry), tool));
+      lines.push({ entry, tool, text: textSpan(cutJson(entry), length, tool) });
       if (performance.now() > untilMs) break;
     }
     return { batch, lines, isLast: this.isDone };
-  }
-
-  #isAhead(id: string): boolean {
-    this.#ahead ??= new Set(this.#fresh.map((entry) => entry.id));
-    return this.#ahead.has(id);
   }
 
   #olderTool(entry: LogEntry): string | undefined {

@@ -50,7 +50,7 @@ export class JournalReader {
       if (this.#readSlice()) break;
       await nextTurn();
     }
-    if (this.#state) this.#files.assertShown(this.#state);
+    if (this.#state) this.#files.assertWhole();
     this.#show();
     return this.source;
   }

@@ -13,14 +13,11 @@ import { OlderCalls } from "./journal-older-calls.ts";
 import { JournalPlan, type Piece } from "./journal-plan.ts";
 import { RECORD_BYTES } from "./journal-record.ts";
 import type { CommitRecord, JournalState } from "./journal-state.ts";
-import { SessionLines } from "./session-lines.ts";
 
 /** Reading what others appended lets the event loop run after so long. */
 const READ_SLICE_MS = 15;
 /** A long write is brought to the disk whenever so much is new, away from the event loop. */
 const FLUSH_BYTES = 16_777_216;
-/** The session's own file is read for so many entries or more. */
-const COPIED_ENTRIES_MIN = 1_000;
 /** A session that ends goes on with a long write no longer than this, in time and in bytes. */
 const END_MAX_MS = 300;
 export const END_BYTES_MAX = 4_194_304;
@@ -44,8 +41,6 @@ interface Progress {
   /** Whether its commit is to be on the disk. */
   readonly flush: boolean;
   plan: JournalPlan | undefined;
-  /** Lines to copy: undefined as long as they were not looked for, null when there are none. */
-  session: SessionLines | null | undefined;
   /** Bytes appended and not yet known to be on the disk. */
   unflushed: number;
   /** A flush beside the work. */
@@ -55,7 +50,7 @@ interface Progress {
 }
 
 function begun(source: EntrySource, leafId: string | null, flush: boolean): Progress {
-  const nothing = { plan: undefined, session: undefined, unflushed: 0, flushing: undefined, total: undefined };
+  const nothing = { plan: undefined, unflushed: 0, flushing: undefined, total: undefined };
   return { source, leafId, flush, ...nothing };
 }
 
@@ -116,7 +111,7 @@ export class JournalWriter {
     if (leafId === this.#committed) return;
     this.#committed = undefined;
     const untilMs = performance.now() + SYNC_NOW_MAX_MS;
-    const progress: Progress = { ...begun(source, leafId, true), session: null };
+    const progress = begun(source, leafId, true);
     while (performance.now() < untilMs) {
       this.#beginAnew();
       if (!(this.#files.log.reading((log) => this.#readOn(log)) ?? true)) continue;
@@ -174,7 +169,6 @@ export class JournalWriter {
     try {
       if (!(await this.#append(progress))) return;
     } finally {
-      progress.session?.close();
       await progress.flushing;
     }
     this.#committed = leafId;
@@ -244,7 +238,7 @@ export class JournalWriter {
 
   /** What is done beside a long write, before its next turn. */
   async #prepare(progress: Progress): Promise<void> {
-    const { plan, source } = progress;
+    const { plan } = progress;
     if (plan?.isDone || progress.unflushed >= FLUSH_BYTES) {
       await progress.flushing;
       progress.unflushed = 0;
@@ -253,11 +247,6 @@ export class JournalWriter {
       progress.flushing.catch(() => undefined);
       if (plan?.isDone) await progress.flushing;
     }
-    if (progress.session === undefined && plan !== undefined && plan.left >= COPIED_ENTRIES_MIN) {
-      const file = source.file?.();
-      progress.session = file === undefined ? null : new SessionLines(file, this.#options.disk);
-    }
-    if (progress.session?.isUsedUp) await progress.session.readOn();
   }
 
   #assertGoesOn(): void {
@@ -285,9 +274,8 @@ export class JournalWriter {
     if (!isRead) return "behind";
     progress.plan ??= new JournalPlan(progress.source, progress.leafId, state, this.#olderCalls);
     if (!progress.plan.lookBack()) return "part";
-    if (progress.session === undefined && progress.plan.left >= COPIED_ENTRIES_MIN) return "part";
 
-    const piece = progress.plan.next(this.#batch, progress.session ?? undefined);
+    const piece = progress.plan.next(this.#batch);
     const { leafId } = progress.plan;
     const isEmpty = piece.lines.length === 0;
     if (log.size > state.end) log.truncate(state.end, held);

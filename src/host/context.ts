@@ -73,7 +73,6 @@ export function entriesOf(ctx: HostContext): EntrySource {
   return {
     leafId: () => manager.getLeafId() ?? null,
     entry: (id) => manager.getEntry(id),
-    file: () => manager.getSessionFile(),
   };
 }
 

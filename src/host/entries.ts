@@ -79,8 +79,6 @@ export interface ToolCallBlock {
 export interface EntrySource {
   leafId(): string | null;
   entry(id: string): LogEntry | undefined;
-  /** The host's own file of the entries, a line of JSON each; undefined where there is none. */
-  file?(): string | undefined;
 }
 
 export function isTextBlock(block: unknown): block is TextBlock {

@@ -50,20 +50,13 @@ export class LogBatch {
     return this.#bytes.subarray(0, this.#length);
   }
 
-  /**
-   * A JSON object on one line, in one or more pieces, without a newline; its first field must not be `commit`. Pieces of
-   * bytes are UTF-8.
-   */
-  add(...pieces: readonly (string | Uint8Array)[]): Span {
+  /** A JSON object on one line, in one or more pieces, without a newline; its first field must not be `commit`. */
+  add(...pieces: readonly string[]): Span {
     const offset = this.#length;
     for (const piece of pieces) {
       // A code unit takes at most three bytes, and the newline one more.
       this.#reserve(piece.length * 3 + 1);
-      if (typeof piece === "string") this.#length += this.#bytes.write(piece, this.#length, "utf8");
-      else {
-        this.#bytes.set(piece, this.#length);
-        this.#length += piece.length;
-      }
+      this.#length += this.#bytes.write(piece, this.#length, "utf8");
     }
     const span = { offset, length: this.#length - offset };
     this.#bytes[this.#length++] = NEWLINE;

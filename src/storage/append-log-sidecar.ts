@@ -31,6 +31,11 @@ export class Sidecar {
     this.#disk = disk;
   }
 
+  /** Absolute path. */
+  get file(): string {
+    return this.#source.file;
+  }
+
   /** The content made for this log; undefined when there is none that can be used. */
   read(logId: string): SidecarContent | undefined {
     const read = this.#read();

@@ -28,7 +28,6 @@ export type DiskCalls = Pick<
   | "lstatSync"
   | "mkdirSync"
   | "openSync"
-  | "read"
   | "readFileSync"
   | "readSync"
   | "readdirSync"

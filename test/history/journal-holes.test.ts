@@ -1,6 +1,6 @@
 // A journal that lost a part of its middle: what was written last reached the disk and something before it did not, as a
-// power cut leaves it, or bytes went bad. Readers show a whole branch or say that it is damaged; the session's own writer
-// makes it good.
+// power cut leaves it, or bytes went bad. Readers show a whole branch, and say so as soon as they meet the damage; the
+// session's own writer makes it good.
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { TestLog } from "../log/branches.ts";
@@ -30,6 +30,13 @@ async function committed(markEvery?: number) {
 function unflushed(whole: Buffer): number {
   const second = whole.indexOf('{"commit"', whole.indexOf('{"commit"') + 1);
   return whole.indexOf("\n", second) + 1;
+}
+
+function endsOfCommits(whole: Buffer): number[] {
+  const ends: number[] = [];
+  for (let at = whole.indexOf('{"commit"'); at !== -1; at = whole.indexOf('{"commit"', at + 1))
+    ends.push(whole.indexOf("\n", at) + 1);
+  return ends;
 }
 
 /** What a reader shows: a branch that was whole once. Undefined when it says that the journal is damaged. */
@@ -80,7 +87,9 @@ describe.each(Object.keys(HARMS))("a journal with %s", (harm) => {
       if (sidecar) writeFileSync(sidecarFile(directory), sidecar);
       writeFileSync(logFile(directory), HARMS[harm]?.(whole, from) ?? whole);
       const seen = await branchShown(directory, shown);
-      if (sidecar) expect(seen?.length).toBeGreaterThanOrEqual(shown[2]?.length ?? 0);
+      // An older branch is only shown when no commit is whole behind the harm.
+      if (seen && seen.length < ids(log).length)
+        expect(from + 2 * BLOCK).toBeGreaterThan(endsOfCommits(whole).at(-2) ?? 0);
       await expectMended(directory, log);
     }
   });
@@ -89,16 +98,15 @@ describe.each(Object.keys(HARMS))("a journal with %s", (harm) => {
 describe("a journal without one of its commits", () => {
   test.each(["removed", "zeroed"])("%s whole", async (how) => {
     const { log, directory, shown, whole } = await committed();
-    const ends = [whole.indexOf("\n") + 1];
-    for (let at = whole.indexOf('{"commit"'); at !== -1; at = whole.indexOf('{"commit"', at + 1))
-      ends.push(whole.indexOf("\n", at) + 1);
+    const ends = [whole.indexOf("\n") + 1, ...endsOfCommits(whole)];
     expect(ends).toHaveLength(COMMITS + 1);
     for (let commit = 0; commit < COMMITS; commit++) {
       const [from = 0, to = 0] = ends.slice(commit, commit + 2);
       const rest = [whole.subarray(0, from), how === "zeroed" ? Buffer.alloc(to - from) : Buffer.alloc(0)];
       writeFileSync(logFile(directory), Buffer.concat([...rest, whole.subarray(to)]));
       const seen = await branchShown(directory, shown);
-      expect(seen).toEqual(commit === 0 ? undefined : shown[commit]);
+      // What nothing follows was never committed.
+      expect(seen).toEqual(commit === COMMITS - 1 ? shown[commit] : undefined);
       await expectMended(directory, log);
     }
   });
@@ -109,8 +117,45 @@ describe("a journal without one of its commits", () => {
     const third = unflushed(whole);
     const fourth = whole.indexOf("\n", whole.indexOf('{"commit"', third)) + 1;
     writeFileSync(logFile(directory), Buffer.from(whole).fill(0, third, fourth));
-    expect(await branchShown(directory, shown)).toEqual(shown[2]);
+    expect(await branchShown(directory, shown)).toBeUndefined();
     await expectMended(directory, log);
+  });
+});
+
+describe("damage before what the index holds", () => {
+  async function damagedEarly() {
+    const { log, directory, shown, whole } = await committed(1);
+    // All of it was on the disk once, and in the index.
+    talk(log, 1);
+    await writerOf(directory, { markEvery: 1 }).sync(log);
+    const from = whole.indexOf('{"entry"', whole.indexOf('{"commit"'));
+    const bytes = readFileSync(logFile(directory));
+    writeFileSync(logFile(directory), bytes.fill(0, from, from + 9));
+    return { log, directory, at: shown[1]?.length ?? 0 };
+  }
+  const says =
+    /is damaged: a part of .*journal\.jsonl is missing.*Remove .*journal\.index.*its session is opened again/;
+
+  test("is told when it is met, and from then on: no older branch is shown in silence", async () => {
+    const { log, directory, at } = await damagedEarly();
+    const reader = readerOf(directory);
+    const source = await reader.refresh();
+    // What does not meet it is read.
+    expect(idsOf(source)).toEqual(ids(log));
+    expect(source.rows.at(0)?.entry.id).toBe(ids(log)[0]);
+    expect(() => source.rows.at(at)?.entry).toThrow(/its index does not fit it.*Repeat the call/);
+    for (let times = 0; times < 2; times++) await expect(reader.refresh()).rejects.toThrow(says);
+  });
+
+  test("is made good as the message says, and then shown by readers that met it", async () => {
+    const { log, directory, at } = await damagedEarly();
+    const reader = readerOf(directory);
+    const source = await reader.refresh();
+    expect(() => source.rows.at(at)?.entry).toThrow();
+    await expect(reader.refresh()).rejects.toThrow(says);
+    rmSync(sidecarFile(directory));
+    await expectMended(directory, log);
+    expect(idsOf(await reader.refresh())).toEqual(ids(log));
   });
 });
 
