@@ -1,4 +1,5 @@
 // The composition root: claims the session and makes the rooms that listen to the host's events. No decisions here.
+import type { ChildExtension } from "./dispatch/run/session-runner.ts";
 import { TokenBudgetError } from "./errors.ts";
 import { agentDirectory } from "./host/agent-dir.ts";
 import type { HostApi } from "./host/api.ts";
@@ -128,7 +129,9 @@ export function createTokenBudgetExtension(options: TokenBudgetOptions = {}): To
     try {
       const modulePath = options.subagents?.modulePath;
       const host = new Host(api, quietTickMs(env), options.isContextOverflow as IsOverflow | undefined);
-      const childExtension = (task: TaskMembership) => createTokenBudgetExtension({ ...options, task });
+      const { onProblem: _, ...shared } = options;
+      const childExtension: ChildExtension = (task, onProblem) =>
+        createTokenBudgetExtension({ ...shared, task, ...(onProblem === undefined ? {} : { onProblem }) });
       const surroundings = { adapter: undefined, asked: undefined, copies: () => claim.others() };
       const runningOn = callingHost();
       const wiring = { env, joining, modulePath, surroundings, runningOn, childExtension, packageDirectory };

@@ -1,10 +1,9 @@
 // A dispatcher with its runners.
-import type { TaskMembership } from "../task/context.ts";
 import { TaskDispatcher } from "./dispatcher.ts";
 import type { DispatchParent, RouteDoor } from "./parent.ts";
 import type { Quota } from "./quota.ts";
 import { cliRunner } from "./run/cli-runner.ts";
-import { sessionRunner } from "./run/session-runner.ts";
+import { type ChildExtension, sessionRunner } from "./run/session-runner.ts";
 import type { Runner } from "./runner.ts";
 import { DEFAULT_TASK_SETTINGS, type RunLimits, type TaskSettings } from "./settings.ts";
 
@@ -43,8 +42,7 @@ export interface TaskDispatcherOptions {
 }
 
 export interface DispatcherOptions extends TaskDispatcherOptions {
-  /** The extension that joins a child session to the root task. */
-  readonly childExtension: (membership: TaskMembership) => unknown;
+  readonly childExtension: ChildExtension;
 }
 
 export function openDispatcher(parent: DispatchParent, options: DispatcherOptions): TaskDispatcher {

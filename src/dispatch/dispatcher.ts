@@ -5,13 +5,14 @@ import { assertObject, type Fields, oneOf, optional, SIGNAL } from "../options.t
 import { thisProcess } from "../storage/processes.ts";
 import type { Category } from "../task/category.ts";
 import { taskLayout } from "../task/layout.ts";
-import { removeWorkspace } from "./files/workspace.ts";
 import { Intake } from "./intake.ts";
 import type { DispatcherParts } from "./parts.ts";
 import { TaskReader } from "./reader.ts";
+import type { TaskRecord } from "./record/schema.ts";
 import { RecordStore } from "./record/store.ts";
 import { taskView } from "./record/view.ts";
 import type { DispatchRequest } from "./request.ts";
+import { leftByDead, removeLeftovers, sweepWork } from "./run/leftovers.ts";
 import { type AcceptedTask, TaskQueue } from "./run/queue.ts";
 import { RUN_LIMITS } from "./settings.ts";
 import type { OpenedFile, RestrictedTask, TaskHandle, TaskView } from "./task-view.ts";
@@ -147,7 +148,7 @@ export class TaskDispatcher {
       );
     }
     await this.#store.remove(taskId);
-    removeWorkspace({ taskId, workRoot: this.#workRoot, cwd: task.cwd });
+    removeLeftovers({ taskId, workRoot: this.#workRoot, cwd: task.cwd });
   }
 
   /** The handle of a task that runs here; undefined when it does not. Never throws. */
@@ -193,7 +194,12 @@ export class TaskDispatcher {
 
   async #recover(report: (problem: string) => void): Promise<void> {
     try {
-      for (const problem of await this.#store.recover(thisProcess())) report(problem);
+      const workRoot = this.#workRoot;
+      const leftBy = (record: TaskRecord) => leftByDead(record, workRoot);
+      const { problems, interrupted } = await this.#store.recover(thisProcess(), leftBy);
+      for (const problem of problems) report(problem);
+      for (const { id: taskId, cwd } of interrupted) removeLeftovers({ taskId, workRoot, cwd });
+      sweepWork(workRoot, (id) => this.#store.isProcessing(id));
     } catch (error) {
       report(messageOf(error));
     }

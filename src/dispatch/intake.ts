@@ -8,7 +8,7 @@ import { dailyQuota, type QuotaUsage } from "./quota.ts";
 import { PROGRESS_QUEUED, titleOf } from "./record/rules.ts";
 import { newId, nowText, type TaskRecord, type TaskRow } from "./record/schema.ts";
 import type { RecordStore } from "./record/store.ts";
-import { checkedRequest, type DispatchRequest } from "./request.ts";
+import { checkedRequest, type DispatchRequest, freeAddress } from "./request.ts";
 import { choiceAgain, chosenModel } from "./routing.ts";
 import type { AcceptedTask } from "./run/queue.ts";
 import type { Runner } from "./runner.ts";
@@ -59,7 +59,8 @@ export class Intake {
       updated: now,
     };
     const { signal } = request;
-    return { record: await this.#store.create(task, attachments, signal), runner, signal };
+    const claim = request.agentName === undefined ? undefined : () => this.#assertFree(request, id);
+    return { record: await this.#store.create(task, attachments, { signal, claim }), runner, signal };
   }
 
   /** Accepts another run of a task that has ended. */
@@ -92,6 +93,17 @@ export class Intake {
   #started(): Pick<TaskRow, "status" | "progress" | "steps" | "result" | "error" | "process"> {
     const progress = this.#mustWait() ? PROGRESS_QUEUED : "";
     return { status: "processing", progress, steps: [], result: null, error: null, process: this.#self };
+  }
+
+  /** A name belongs to one agent: also to one that has not joined yet. */
+  #assertFree({ agentName }: DispatchRequest, taskId: string): void {
+    const address = freeAddress(this.#parts.parent, agentName, taskId);
+    const other = this.#store.processing().find(({ task }) => task.agent === address);
+    if (other === undefined) return;
+    throw new TokenBudgetError(
+      "name_collision",
+      `agentName is ${shownValue(agentName)}: ${address} is the agent of task ${other.task.id}, which is not over. Nothing was stored. Choose another name, or leave it out for an automatic one.`,
+    );
   }
 
   async #assertQuota(): Promise<void> {

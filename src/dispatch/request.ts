@@ -111,7 +111,7 @@ function runnerNamed(name: string | undefined, runners: ReadonlyMap<string, Runn
   );
 }
 
-function freeAddress(parent: DispatchParent, agentName: string | undefined, taskId: string): string {
+export function freeAddress(parent: DispatchParent, agentName: string | undefined, taskId: string): string {
   const address = childAddress(parent.agentName, agentName ?? `task_${taskId}`);
   if (!parent.agents().some((agent) => agent.agentName === address)) return address;
   throw new TokenBudgetError(

@@ -56,7 +56,11 @@ export async function chosenModel(
       `A task of category ${category} needs the model router, and this dispatcher has none. Nothing was stored. Give the option route.`,
     );
   }
-  const model = (await route({ contentCategory: category, ...(pinned === undefined ? {} : { pinned }) })) ?? null;
+  // Ordinary content goes where the session's own goes: no other vendor is paid without a word.
+  const own = category === null ? parent.model?.() : undefined;
+  const candidates = own === undefined ? {} : { candidates: [own] };
+  const question = { contentCategory: category, ...candidates, ...(pinned === undefined ? {} : { pinned }) };
+  const model = (await route(question)) ?? null;
   if (pinned === undefined || model === pinned) return model;
   throw new TokenBudgetError(
     "refused",

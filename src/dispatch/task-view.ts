@@ -10,6 +10,10 @@ export interface FileView {
   readonly id: string;
   /** Its name, without a folder. */
   readonly filename: string;
+  /** Its name with the folders that it lay in, segments joined by `/`, such as `site/css/style.css`; never out of them. */
+  readonly path: string;
+  /** Whether the run that made it did not come to its end: it may be half of what was meant. */
+  readonly partial: boolean;
   /** Its MIME type, by the name. */
   readonly contentType: string;
   /** `word` and `pdf` by the name; `other` is everything else. */
@@ -52,6 +56,8 @@ export interface TaskView {
   readonly rootSession: string;
   /** Address of the agent that runs it, or ran it last. */
   readonly agent: string;
+  /** Address of the agent that dispatched it. */
+  readonly parent: string;
   /** Category of its content: a label, or null for ordinary content. */
   readonly category: Category;
   /** The goal's first line, at most 60 characters. */

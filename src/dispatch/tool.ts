@@ -126,7 +126,9 @@ function fileLines({ outputs, intermediates }: TaskView): string[] {
   const line = (what: string, files: readonly FileView[]) => {
     if (files.length === 0) return [];
     const more = files.length > FILES_SHOWN_MAX ? `, and ${files.length - FILES_SHOWN_MAX} more` : "";
-    const names = files.slice(0, FILES_SHOWN_MAX).map(({ filename, size }) => `${filename} (${size} bytes)`);
+    const names = files
+      .slice(0, FILES_SHOWN_MAX)
+      .map(({ path, size, partial }) => `${path} (${size} bytes${partial ? ", partial" : ""})`);
     return [`${what}: ${names.join(", ")}${more}.`];
   };
   return [...line("Files", outputs), ...line("Intermediate files", intermediates)];

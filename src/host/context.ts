@@ -1,5 +1,7 @@
 // What is asked of a context of the host: whose session it is, who watches it, what it can do now. Each answer is the same
 // question on every host.
+import { writeSync } from "node:fs";
+import { runningHost } from "../packages/host.ts";
 import type { HostContext } from "./api.ts";
 import type { EntrySource } from "./entries.ts";
 
@@ -29,6 +31,33 @@ export function notify(ctx: HostContext, message: string, type: "info" | "warnin
     else if (!isScreenDrawn()) process.stderr.write(`${message}\n`);
   } catch {
     // A context of a session that is gone: it has no screen any more.
+  }
+}
+
+/** Whether this is Pi's own program in print mode: what it writes to standard output is what a pipe gets. */
+function isPrinting(ctx: HostContext): boolean {
+  if (ctx.hasUI || isScreenDrawn() || (ctx.mode ?? "print") !== "print" || runningHost() === undefined) return false;
+  // 0.73.1 does not say its mode; it is a command-line flag.
+  const { argv } = process;
+  return !argv.some(
+    (word, at) => /^--mode=(json|rpc)$/.test(word) || (word === "--mode" && /^(json|rpc)$/.test(argv[at + 1] ?? "")),
+  );
+}
+
+const FULL_PIPE_WAIT_MS = 10;
+
+/** Prints a text to standard output in print mode, past the host, which sends there only what a model says last. */
+export async function printResult(ctx: HostContext, text: string): Promise<void> {
+  if (!isPrinting(ctx)) return;
+  const bytes = Buffer.from(`${text.toWellFormed()}\n`, "utf8");
+  for (let written = 0; written < bytes.length; ) {
+    try {
+      written += writeSync(1, bytes, written);
+    } catch (error) {
+      // Nobody reads as fast as this writes, or nobody reads any more.
+      if (!(error instanceof Error && "code" in error && error.code === "EAGAIN")) return;
+      await new Promise((resolve) => setTimeout(resolve, FULL_PIPE_WAIT_MS));
+    }
   }
 }
 

@@ -45,8 +45,12 @@ function startOf(pid: number, disk: DiskCalls): string | null {
   return ticks === undefined || boot === undefined ? null : `${boot}:${ticks}`;
 }
 
+export function processNamed(pid: number, disk: DiskCalls = NODE_DISK): ProcessName {
+  return { pid, start: startOf(pid, disk) };
+}
+
 export function thisProcess(disk: DiskCalls = NODE_DISK): ProcessName {
-  return { pid: process.pid, start: startOf(process.pid, disk) };
+  return processNamed(process.pid, disk);
 }
 
 /** Whether that process, and not a later one with its id, still runs. Where nobody can tell it counts as running. */

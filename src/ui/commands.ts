@@ -77,6 +77,18 @@ export const COMMANDS = {
       { argument: "<goal>", does: "starts it; its record says what became of it, and which files" },
       { argument: "--attach <path> <goal>", does: "attaches a file, in front of the goal; repeat it for more" },
       {
+        argument: "--cwd <directory> <goal>",
+        does: "works there, such as in `.`, and not in a fresh directory",
+      },
+      {
+        argument: "--model <provider/id> <goal>",
+        does: "uses that model; without it the session's own",
+      },
+      {
+        argument: "--runner <name> <goal>",
+        does: "`session` (in this process, the default) or `cli` (a Pi process of its own)",
+      },
+      {
         argument: "--category <label> <goal>",
         does: "declares what its content is, in front of the goal; without it the task is ordinary",
       },
@@ -90,6 +102,14 @@ export const COMMANDS = {
         argument: "<id>",
         does: "shows one: its steps, todo list, files, usage and result; the beginning of an id is enough",
       },
+      {
+        argument: "<id> save [file] [to]",
+        does: "copies its files here or to a place, with their folders; asks before it replaces one. `*` is all finished ones",
+      },
+      { argument: "<id> open [file]", does: "shows a file with a text" },
+      { argument: "stop <id>", does: "stops it and keeps what it has written" },
+      { argument: "rerun <id>", does: "runs it once more" },
+      { argument: "remove <id>", does: "removes it with its files; asks first" },
     ],
   },
   "token-budget": {

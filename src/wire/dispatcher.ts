@@ -2,6 +2,7 @@
 import { openDispatcher, type TaskDispatcherOptions } from "../dispatch/create.ts";
 import type { TaskDispatcher } from "../dispatch/dispatcher.ts";
 import type { DispatchParent } from "../dispatch/parent.ts";
+import type { ChildExtension } from "../dispatch/run/session-runner.ts";
 import type { TaskSettings } from "../dispatch/settings.ts";
 import { TokenBudgetError } from "../errors.ts";
 import { createTokenBudgetExtension } from "../extension.ts";
@@ -21,7 +22,6 @@ import {
   TEXTS,
   YES_NO,
 } from "../options.ts";
-import type { TaskMembership } from "../task/context.ts";
 
 const PARENT: CheckedObject = {
   of: "createTaskDispatcher",
@@ -110,6 +110,7 @@ export function createTaskDispatcher(parentTask: DispatchParent, options: TaskDi
   assertOptions(options);
   const { packageDirectory } = options;
   const common = packageDirectory === undefined ? {} : { packageDirectory };
-  const childExtension = (task: TaskMembership) => createTokenBudgetExtension({ ...common, task });
+  const childExtension: ChildExtension = (task, onProblem) =>
+    createTokenBudgetExtension({ ...common, task, ...(onProblem === undefined ? {} : { onProblem }) });
   return openDispatcher(parentTask, { ...options, childExtension });
 }

@@ -1,11 +1,11 @@
 // The session that the host shows now; another one is opened when the host shows another.
+import type { ChildExtension } from "../dispatch/run/session-runner.ts";
 import { agentDirectory } from "../host/agent-dir.ts";
 import type { HostContext, SessionStartEvent } from "../host/api.ts";
 import type { Host } from "../host/host.ts";
 import type { HostPackage } from "../packages/host.ts";
 import { Session } from "../session/session.ts";
 import type { Work } from "../storage/work.ts";
-import type { TaskMembership } from "../task/context.ts";
 import type { Joining } from "../task/joining.ts";
 import type { Ending } from "../task/membership.ts";
 import type { Surroundings } from "./doctor.ts";
@@ -20,8 +20,7 @@ export interface Wiring {
   readonly packageDirectory: string | undefined;
   /** The host, where it can be told. */
   readonly runningOn: HostPackage | undefined;
-  /** The extension that joins a child session to its root task. */
-  readonly childExtension: (membership: TaskMembership) => unknown;
+  readonly childExtension: ChildExtension;
   /** What is known of the session from outside it, for the doctor. */
   readonly surroundings: Surroundings;
 }

@@ -1,17 +1,22 @@
 // Dispatched tasks of a session: the dispatcher behind /task and /tasks, made when it is first needed, and what the records
 // of dead processes become.
+import { resolve } from "node:path";
+import { modelName } from "../category/labels.ts";
 import type { TaskDispatcher } from "../dispatch/dispatcher.ts";
 import { JournalReader } from "../history/journal-reader.ts";
 import type { ItemSource } from "../history/source.ts";
 import { inHome } from "../host/agent-dir.ts";
 import type { HostContext } from "../host/api.ts";
-import { endsWithRun } from "../host/context.ts";
+import { endsWithRun, hasScreen, printResult } from "../host/context.ts";
 import type { Host } from "../host/host.ts";
+import { realModels } from "../host/models.ts";
 import { kindAt } from "../storage/blobs.ts";
 import { taskLayout } from "../task/layout.ts";
 import { todosOfHistory } from "../todo/of-history.ts";
 import { showAnswer } from "../ui/answer.ts";
-import { taskCommand, tasksCommand } from "../ui/task-commands.ts";
+import { isConfirmed } from "../ui/ask.ts";
+import { taskCommand } from "../ui/task-commands.ts";
+import { tasksCommand } from "../ui/tasks-command.ts";
 import { launcherTask } from "./root-task.ts";
 import type { Sessions, Wiring } from "./sessions.ts";
 
@@ -37,9 +42,17 @@ export function taskSteps(host: Host, sessions: Sessions, wiring: Wiring) {
     board: dispatcher,
     show: showAnswer,
     endsWithRun,
+    print: printResult,
     inHome,
-    labels: () => [...sessions.running.categories.keys()],
+    absolute: (path: string, ctx: HostContext) => resolve(ctx.cwd, inHome(path)),
+    values: () => ({
+      "--category": [...sessions.running.categories.keys()],
+      "--model": realModels(sessions.running.context()).map(modelName),
+      "--runner": ["session", "cli"],
+    }),
     openBoard: () => current,
+    ask: async (ctx: HostContext, title: string, detail: string, yes: string) =>
+      hasScreen(ctx) ? isConfirmed(ctx, { title, detail, no: "No, keep all", yes }) : undefined,
     todosOf: async (ctx: HostContext, agent: string) => todosOfHistory(await journalOf(sessions, ctx, agent)),
   };
   host.registerCommand("task", taskCommand(parts));

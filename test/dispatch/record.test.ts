@@ -11,7 +11,6 @@ import {
   TITLE_MAX_CHARS,
 } from "../../src/dispatch/record/schema.ts";
 import { parseGoal } from "../../src/dispatch/request.ts";
-import { withoutInternalPaths } from "../../src/dispatch/run/run-log.ts";
 import { countCodePoints } from "../../src/storage/text.ts";
 
 describe("the title", () => {
@@ -159,20 +158,5 @@ describe("names", () => {
     expect(storedName("a.XLSX")).toMatch(/^[0-9a-f]{16}\.xlsx$/);
     expect(storedName("a.x y/../z")).toMatch(/^[0-9a-f]{16}$/);
     expect(storedName("a.txt")).not.toBe(storedName("a.txt"));
-  });
-});
-
-describe("a result", () => {
-  it("names files by their names, not by our paths", () => {
-    const clean = withoutInternalPaths(
-      "See `/w/t1/output/summary.xlsx`, ./output/a.csv, (work/x.py) and attachments/0123abcd/01-sales.xlsx in /w/t1. My output/ folder, http://x/output/y.",
-      { directories: ["/w/t1"], prefix: "" },
-    );
-    expect(clean).toBe(
-      "See `summary.xlsx`, a.csv, (x.py) and sales.xlsx in the working directory. My output/ folder, http://x/output/y.",
-    );
-    expect(withoutInternalPaths("at .pi-task/t1/output/a.txt", { directories: [], prefix: ".pi-task/t1/" })).toBe(
-      "at a.txt",
-    );
   });
 });

@@ -50,7 +50,7 @@ describe("the records", () => {
     const file = join(records, `${id}.json`);
     const content = JSON.parse(readFileSync(file, "utf8"));
     for (const [text, message] of [
-      [JSON.stringify({ ...content, version: 2 }), /format 2/],
+      [JSON.stringify({ ...content, version: 3 }), /format 3/],
       ["{", /damaged/],
       [JSON.stringify({ ...content, task: { ...content.task, status: "done" } }), /damaged: .*status/],
       [JSON.stringify({ ...content, files: [{}] }), /damaged/],

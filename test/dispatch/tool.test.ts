@@ -1,12 +1,14 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { TaskDispatcher } from "../../src/dispatch/dispatcher.ts";
 import type { FileView, TaskView, UsageRow } from "../../src/dispatch/task-view.ts";
 import { defineTaskTool } from "../../src/dispatch/tool.ts";
 import { inHome } from "../../src/host/agent-dir.ts";
 import type { HostContext } from "../../src/host/api.ts";
 import { ORDINARY_TASK_HINT } from "../../src/prompts.ts";
-import { listText, type TaskBoard, taskCommand, taskText } from "../../src/ui/task-commands.ts";
+import { taskCommand } from "../../src/ui/task-commands.ts";
+import { listText, taskText } from "../../src/ui/task-text.ts";
 import { inMemory, newPlace } from "../task/tasks.ts";
 import { answering, bench, runnerOf } from "./dispatchers.ts";
 
@@ -65,15 +67,16 @@ describe("a task that a person gives a category while it runs", () => {
 });
 
 describe("/task", () => {
-  const typed = async (line: string, board: TaskBoard) => {
+  const typed = async (line: string, board: TaskDispatcher) => {
     const shown: string[] = [];
     const command = taskCommand({
       board: async () => board,
       show: (_ctx, text) => void shown.push(text),
-      todosOf: async () => [],
       endsWithRun: () => true,
-      labels: () => [],
+      print: async () => undefined,
+      values: () => ({}),
       inHome,
+      absolute: (path) => path,
     });
     await command.handler(line, {} as HostContext);
     return shown;
@@ -119,19 +122,27 @@ describe("/task", () => {
   it("shows nothing that a terminal obeys, and no more files than fit", () => {
     const created = "2025-01-02T03:04:05.678Z";
     const file = (n: number): FileView => ({
-      ...{ id: `file${n}`, filename: `f${n}\u001b[2J.txt`, size: 1 },
+      ...{ id: `file${n}`, filename: `f${n}\u001b[2J.txt`, path: `f${n}\u001b[2J.txt`, size: 1, partial: false },
       ...{ contentType: "text/plain", kind: "other", created },
     });
     const files = Array.from({ length: 500 }, (_, n) => file(n));
     const used = { input: 1, output: 1, cached: 0, quantity: 1, amount: null, task: "abcdefgh", created };
     const usage = files.map(({ id }): UsageRow => ({ id, kind: "chat", model: "p/m", ...used }));
     const task: TaskView = {
-      ...{ id: "abcdefgh", rootSession: "s", agent: "/root/a", category: null, runner: "session", requirement: "t" },
+      ...{
+        id: "abcdefgh",
+        rootSession: "s",
+        agent: "/root/a",
+        parent: "/root",
+        category: null,
+        runner: "session",
+        requirement: "t",
+      },
       ...{ title: "t\u001b]0;x\u0007", status: "failed", progress: "", steps: ["Ran: \u001b[31m"] },
       ...{ result: "\u001b[8mhidden\u202e", error: "\u009b1m", model: null, created, updated: created },
       ...{ files, outputs: files, intermediates: files, usage },
     };
-    for (const text of [taskText(task), listText([task])]) {
+    for (const text of [taskText(task), listText([task], { nowMs: Date.now(), ids: [task.id] })]) {
       expect(text).not.toMatch(/(?!\n)[\p{Cc}\u202e]/u);
       expect(text.length).toBeLessThan(8_000);
     }
@@ -140,6 +151,6 @@ describe("/task", () => {
   });
 
   it("says what it is for when there are no tasks", () => {
-    expect(listText([])).toMatch(/^There are no tasks\.\nUsage:\n {2}\/task <goal>: /);
+    expect(listText([], { nowMs: 0, ids: [] })).toMatch(/^There are no tasks\.\nUsage:\n {2}\/task <goal>: /);
   });
 });

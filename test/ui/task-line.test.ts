@@ -3,7 +3,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseTaskLine } from "../../src/ui/task-line.ts";
 
-const task = (goal: string, more: object = {}) => ({ type: "task", goal, category: null, attachments: [], ...more });
+const task = (goal: string, more: object = {}) => ({
+  ...{ type: "task", goal, category: null, attachments: [], cwd: null, model: null, runner: null },
+  ...more,
+});
 
 describe("what is typed behind /task", () => {
   it("is options before the goal, and the goal as it was typed", () => {
@@ -11,6 +14,8 @@ describe("what is typed behind /task", () => {
     expect(parseTaskLine(`--attach "a b.xlsx" --attach=c.pdf --attach 'd e' --category s Sum it  --now`)).toEqual(
       task("Sum it  --now", { category: "s", attachments }),
     );
+    const place = { cwd: ".", model: "provider/model", runner: "cli" };
+    expect(parseTaskLine("--cwd . --model provider/model --runner cli Fix it")).toEqual(task("Fix it", place));
     expect(parseTaskLine("just do it")).toEqual(task("just do it"));
     expect(parseTaskLine("--attach a.csv")).toEqual(task("", { attachments: ["a.csv"] }));
   });
@@ -18,6 +23,9 @@ describe("what is typed behind /task", () => {
   it.each([
     ["--atach sales.csv Sum it", "There is no option --atach; did you mean --attach?"],
     ["--attach a.csv --categry x Sum it", "There is no option --categry; did you mean --category?"],
+    ["--modle p/m Sum it", "There is no option --modle; did you mean --model?"],
+    ["--cwd . --cwd .. Fix it", "--cwd is given twice"],
+    ["Fix it --runner cli", "--runner stands behind the goal"],
     ["--fix the tests", "There is no option --fix."],
     ["--attach", "--attach needs the path of a file"],
     ["--attach --category x Sum it", "--attach needs the path of a file"],
@@ -45,7 +53,7 @@ describe("what is typed behind /task", () => {
     fc.assert(
       fc.property(fc.array(word), (words) => {
         const line = parseTaskLine(words.join(" "));
-        if (line.type === "task") expect(` ${line.goal}`).not.toMatch(/^ --|\s--(attach|category)/);
+        if (line.type === "task") expect(` ${line.goal}`).not.toMatch(/^ --|\s--(attach|category|cwd|model|runner)/);
       }),
     );
   });

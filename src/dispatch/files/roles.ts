@@ -12,6 +12,8 @@ export interface NewFile {
   /** Absolute path of its bytes. */
   readonly source: string;
   readonly filename: string;
+  /** Where it lies below its folder, segments joined by `/`; left out, it is its name. */
+  readonly path?: string;
   readonly role: FileRole;
 }
 
@@ -56,6 +58,12 @@ export interface CollectedRole {
   readonly role: Exclude<FileRole, "input"> | undefined;
 }
 
+/** The path of a file below the folder for its kind, by its path in the task's directory. */
+export function pathInFolder(path: string): string {
+  const folder = [OUTPUT_FOLDER, WORK_FOLDER].find((name) => path.startsWith(`${name}/`));
+  return folder === undefined ? path : path.slice(folder.length + 1);
+}
+
 /** The roles of all files in the task's directory, copies of inputs left out. */
 export function collectedRoles(paths: readonly string[], goal: string): readonly CollectedRole[] {
   const own = paths.filter((path) => !path.startsWith(`${ATTACHMENTS_FOLDER}/`));
@@ -92,7 +100,7 @@ export function filesToKeep(
         continue;
       }
       bytes += size;
-      files.push({ source: join(base, path), filename: basename(path), role });
+      files.push({ source: join(base, path), filename: basename(path), path: pathInFolder(path), role });
     }
   }
   const dropped = roles.filter(({ role }) => role === undefined).map(({ path }) => path);

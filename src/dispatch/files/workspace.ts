@@ -1,23 +1,25 @@
 // The directory a task works in: created with copies of the inputs, collected from after the run, and removed. It never
 // touches the stored originals, and never collects a path that leads out of the directory.
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, relative, sep } from "node:path";
 import { shownValue, TokenBudgetError } from "../../errors.ts";
 import {
   blobFacts,
   copyPlainFile,
   kindAt,
   makePrivateDirectory,
+  namesAt,
   realPathOf,
   removeTree,
   writeNewText,
 } from "../../storage/blobs.ts";
 import { NODE_DISK } from "../../storage/disk.ts";
-import { walkPlainFiles } from "../../storage/tree.ts";
+import { removeEmpty, walkPlainFiles } from "../../storage/tree.ts";
 import { workName } from "./names.ts";
 import {
   ATTACHMENTS_FOLDER,
   type Collection,
   filesToKeep,
+  type NewFile,
   namedPaths,
   OUTPUT_FOLDER,
   PATHS_SHOWN_MAX,
@@ -28,6 +30,7 @@ import {
 const WATCHED_MAX_FILES = 20_000;
 const SHORT_ID_CHARS = 8;
 const PI_TASK_FOLDER = ".pi-task";
+const CHILD_SUFFIX = ".child";
 /** Changes in these are not reported. */
 const IGNORED_FOLDERS: ReadonlySet<string> = new Set([".git", "node_modules", PI_TASK_FOLDER]);
 
@@ -67,6 +70,10 @@ function isWatched(directory: string): boolean {
   return !IGNORED_FOLDERS.has(basename(directory));
 }
 
+function isCollected(directory: string): boolean {
+  return directory !== ATTACHMENTS_FOLDER && isWatched(directory);
+}
+
 /** The working directory that a request names, as a real path; null for none. */
 export function checkedCwd(cwd: unknown): string | null {
   if (cwd === undefined || cwd === null) return null;
@@ -88,8 +95,10 @@ export class Workspace {
   readonly inputs: readonly PlacedInput[];
   /** The requested directory before the run; undefined for a fresh one. */
   readonly #before: Snapshot | undefined;
+  readonly #place: TaskPlace;
 
   private constructor(options: WorkspaceOptions, inputs: readonly PlacedInput[]) {
+    this.#place = options;
     const { cwd, base, prefix } = placesOf(options);
     this.cwd = cwd;
     this.base = base;
@@ -105,7 +114,7 @@ export class Workspace {
     try {
       return await Workspace.#open(options);
     } catch (error) {
-      removeTree(base);
+      removeWorkspace(options);
       throw error;
     }
   }
@@ -138,11 +147,7 @@ export class Workspace {
     const steps: string[] = [];
     for (const input of this.inputs)
       if (await this.#restored(input)) steps.push(`Restored ${input.filename}: the run had changed its working copy.`);
-    const { files, leftOut } = walkPlainFiles(
-      NODE_DISK,
-      this.base,
-      (directory) => directory !== ATTACHMENTS_FOLDER && isWatched(directory),
-    );
+    const { files, leftOut } = walkPlainFiles(NODE_DISK, this.base, isCollected);
     for (const { path, reason } of leftOut.slice(0, PATHS_SHOWN_MAX)) {
       steps.push(`Not collected: ${path || "the task's directory"} is ${reason}.`);
     }
@@ -151,10 +156,22 @@ export class Workspace {
     return { files: kept.files, steps: [...steps, ...kept.steps] };
   }
 
+  /** What the task's files are called outside, by their paths below its folders. */
+  namesOf(files: readonly NewFile[]): ReadonlyMap<string, string> {
+    const names = new Map<string, string>();
+    for (const { path, filename } of this.inputs) {
+      const own = path.slice(this.prefix.length);
+      for (const each of [own, `${own}.txt`]) names.set(each, filename);
+    }
+    for (const { source, filename, path = filename } of files)
+      names.set(relative(this.base, source).replaceAll(sep, "/"), path);
+    return names;
+  }
+
   /** Of a requested directory, only the task's own folder is removed. */
   remove(): void {
     try {
-      removeTree(this.base);
+      removeWorkspace(this.#place);
     } catch {
       // A process of the run may still be writing there; the task's next run starts with an empty directory anyway.
     }
@@ -188,11 +205,32 @@ export class Workspace {
   }
 }
 
-type TaskPlace = Pick<WorkspaceOptions, "taskId" | "workRoot" | "cwd">;
+export type TaskPlace = Pick<WorkspaceOptions, "taskId" | "workRoot" | "cwd">;
 
-/** Removes what a run may have left of its directory. */
+/** Removes what a run may have left of its directory; of a person's own, no empty folder of ours stays either. */
 export function removeWorkspace(place: TaskPlace): void {
-  removeTree(placesOf(place).base);
+  const { base } = placesOf(place);
+  removeTree(base);
+  if (place.cwd !== null) removeEmpty(NODE_DISK, [dirname(base)]);
+}
+
+/** What a run whose process is gone has written, as far as files of a run are kept. */
+export function leftByRun(place: TaskPlace, goal: string): readonly NewFile[] {
+  const { base } = placesOf(place);
+  return filesToKeep(walkPlainFiles(NODE_DISK, base, isCollected).files, goal, base).files;
+}
+
+/** A folder for what belongs to the child process of a run. */
+export function childFolder(workRoot: string, taskId: string): string {
+  return join(workRoot, `${taskId}${CHILD_SUFFIX}`);
+}
+
+/** The tasks that have something in the folder of working directories. */
+export function tasksWithLeftovers(workRoot: string): ReadonlySet<string> {
+  const names = namesAt(workRoot).map((name) =>
+    name.endsWith(CHILD_SUFFIX) ? name.slice(0, -CHILD_SUFFIX.length) : name,
+  );
+  return new Set(names);
 }
 
 function placesOf({ taskId, workRoot, cwd }: TaskPlace): { cwd: string; base: string; prefix: string } {

@@ -24,6 +24,11 @@ export function titleOf(goal: string, attachments: readonly string[]): string {
   return headOf(first, TITLE_MAX_CHARS).toWellFormed();
 }
 
+/** All that was asked for: what a file must be named in to be asked for by its name. */
+export function askedOf({ task }: Pick<TaskRecord, "task">): string {
+  return `${task.requirement}\n${task.context ?? ""}`;
+}
+
 export function progressLine(hint: string): string {
   return shorten(oneLine(hint), STEP_MAX_CHARS).toWellFormed();
 }

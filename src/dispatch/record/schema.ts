@@ -5,11 +5,13 @@
 import { randomBytes } from "node:crypto";
 import { TokenBudgetError } from "../../errors.ts";
 import { type Static, Type } from "../../schema.ts";
+import { isRecord } from "../../shapes.ts";
 import type { FileRole } from "../files/roles.ts";
 import type { FileView, TaskStatus, UsageRow as UsageView } from "../task-view.ts";
 import { schemaProblem } from "./schema-check.ts";
 
-export const RECORD_FORMAT_VERSION = 1;
+/** 2: files have a path, and say whether they are partial. */
+export const RECORD_FORMAT_VERSION = 2;
 
 export const TITLE_MAX_CHARS = 60;
 /** Also the bound of the context. */
@@ -21,6 +23,8 @@ export const STEP_MAX_CHARS = 500;
 export const RESULT_MAX_CHARS = 200_000;
 export const ERROR_MAX_CHARS = 2_000;
 export const REFERENCES_MAX = 12;
+/** As long as file systems take one. */
+const PATH_MAX_CHARS = 4_096;
 
 const closed = { additionalProperties: false } as const;
 const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) => Type.Union([Type.Null(), schema]);
@@ -82,6 +86,8 @@ const FileSchema = Type.Object(
     id: id(),
     task: id(),
     filename: text(512),
+    path: text(PATH_MAX_CHARS),
+    partial: Type.Boolean(),
     /** Random, so that it reveals nothing. */
     storedName: Type.String({ pattern: "^[a-z0-9]{8,64}(\\.[a-z0-9]{1,16})?$" }),
     contentType: text(128),
@@ -148,9 +154,19 @@ function problemOf(record: Readonly<Record<string, unknown>>, id: string): strin
   return [...files, ...usage].every((row) => row.task === id) ? undefined : "a row belongs to another task";
 }
 
-/** Throws when the fields of `file` are no record of this task. Fields that an older format lacks are filled in here. */
+/** What an older format lacks, as it was then: a file had a name alone, and only completed runs left any. */
+function withNewFields(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  if (!Array.isArray(fields.files)) return fields;
+  const files = fields.files.map((file: unknown) =>
+    isRecord(file) ? { path: file.filename, partial: false, ...file } : file,
+  );
+  return { ...fields, files };
+}
+
+/** Throws when the fields of `file` are no record of this task. Fields that an older format lacks are filled in. */
 export function parseRecord(fields: Readonly<Record<string, unknown>>, id: string, file: string): TaskRecord {
-  const { version: _, ...record } = fields;
+  const { version, ...given } = fields;
+  const record = Number(version) < RECORD_FORMAT_VERSION ? withNewFields(given) : given;
   const problem = problemOf(record, id);
   if (problem === undefined) return record as unknown as TaskRecord;
   throw new TokenBudgetError(

@@ -29,6 +29,13 @@ const RECORD_FILE = /^([a-z0-9]{8,64})\.json$/;
 /** Lies among the records, and has the name of one. */
 const REFUSALS = "refusals";
 const REFUSALS_MAX = 500;
+/** No record has this name: ids are longer. */
+const NAMES_LOCK = { name: "agents", shown: "The names of tasks' agents" };
+
+export interface CreateOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly claim?: (() => void) | undefined;
+}
 
 /** What a run leaves behind. */
 export interface RunYield {
@@ -36,6 +43,12 @@ export interface RunYield {
   readonly usage?: readonly UsageRow[];
   /** Left out, the record keeps its own. */
   readonly steps?: readonly string[];
+}
+
+export interface Recovery {
+  readonly problems: readonly string[];
+  /** The tasks that have become failed. */
+  readonly interrupted: readonly TaskRow[];
 }
 
 export interface Listing {
@@ -54,7 +67,7 @@ export class RecordStore {
   constructor(context: TaskContext) {
     this.directory = taskLayout(context.storageRoot, context).records;
     const meta = `${this.directory}.meta`;
-    this.files = new FileStore(this.directory);
+    this.files = new FileStore(this.directory, meta);
     this.#locks = new LockDirectory(join(meta, "locks"));
     this.#atomic = new AtomicFiles(join(meta, "tmp"));
   }
@@ -84,16 +97,45 @@ export class RecordStore {
     return { records, problems };
   }
 
-  /** Stores the originals, then the record that names them; a failure leaves nothing of the task. */
-  async create(task: TaskRow, originals: readonly NewFile[], signal?: AbortSignal): Promise<TaskRecord> {
+  /**
+   * Stores the originals, then the record that names them; a failure leaves nothing of the task. `claim` throws where the
+   * name of the task's agent is not free; nobody else stores a record meanwhile that claims one.
+   */
+  async create(
+    task: TaskRow,
+    originals: readonly NewFile[],
+    { signal, claim }: CreateOptions = {},
+  ): Promise<TaskRecord> {
     try {
-      const files = await this.files.add(task.id, originals, signal);
+      const files = await this.files.add(task.id, originals, { signal });
       const record: TaskRecord = { task, files, usage: [] };
-      await this.#locked(task.id, (held) => this.#commit(task.id, { ...record }, held));
+      const commit = () => this.#locked(task.id, (held) => this.#commit(task.id, { ...record }, held));
+      if (claim === undefined) await commit();
+      else
+        await this.#locks.withLock(NAMES_LOCK, async () => {
+          claim();
+          await commit();
+        });
+      this.files.opened(task.id);
       return record;
     } catch (error) {
       this.files.removeTask(task.id);
       throw error;
+    }
+  }
+
+  /** The tasks that run, or wait. */
+  processing(): readonly TaskRecord[] {
+    return this.list().records.filter(({ task }) => task.status === "processing");
+  }
+
+  /** Whether a task runs, or waits; false where there is none. */
+  isProcessing(id: string): boolean {
+    try {
+      return this.read(id).task.status === "processing";
+    } catch (error) {
+      // What cannot be read may be of a newer version, which runs.
+      return !(error instanceof TokenBudgetError && ["not_found", "invalid_argument"].includes(error.code));
     }
   }
 
@@ -109,7 +151,7 @@ export class RecordStore {
 
   /** Commits the end of a run: status, usage and new files at once. A task that had already ended takes none of it. */
   async finish(id: string, end: TaskEnd, { files = [], usage = [], steps }: RunYield = {}): Promise<TaskRecord> {
-    const rows = await this.files.add(id, files);
+    const rows = await this.files.add(id, files, { partial: end.status !== "completed" });
     let unused: readonly FileRow[] = rows;
     try {
       const record = await this.update(id, (before) => {
@@ -163,25 +205,33 @@ export class RecordStore {
     this.files.removeTask(id);
   }
 
-  /** Called at start: tasks of dead processes become failed, and their leftovers are removed. Returns the problems. */
-  async recover(self: ProcessName): Promise<readonly string[]> {
-    const { records, problems } = this.list();
-    const found = [...problems];
-    for (const { task } of records) {
+  /**
+   * Called at start: tasks of dead processes become failed with what `leftBy` finds of their runs, and leftovers in storage
+   * are removed.
+   */
+  async recover(self: ProcessName, leftBy: (record: TaskRecord) => readonly NewFile[]): Promise<Recovery> {
+    const { records, problems: unreadable } = this.list();
+    const problems = [...unreadable];
+    const interrupted: TaskRow[] = [];
+    for (const record of records) {
+      const { task } = record;
       if (task.status !== "processing") continue;
       const isMine = task.process?.pid === self.pid && task.process.start === self.start;
       if (isMine || (task.process && isRunning(task.process))) continue;
       try {
-        await this.finish(task.id, { status: "failed", result: null, error: ERROR_INTERRUPTED });
+        const end = { status: "failed", result: null, error: ERROR_INTERRUPTED } as const;
+        await this.finish(task.id, end, { files: leftBy(record) });
+        interrupted.push(task);
       } catch (error) {
-        found.push(messageOf(error));
+        problems.push(messageOf(error));
       }
     }
     const { temporaryDirectory } = this.#atomic;
     const { directory: lockDirectory, staleMs } = this.#locks;
     sweepLeftOvers({ temporaryDirectory, lockDirectory, staleMs });
-    this.files.sweep(new Set(this.#ids()), (id) => this.read(id).files);
-    return found;
+    const rowsOf = (id: string) => this.read(id).files;
+    this.files.sweep(new Set(this.#ids()), { rowsOf, interrupted: new Set(interrupted.map(({ id }) => id)) });
+    return { problems, interrupted };
   }
 
   /** Remembers that a quota refused a dispatch. */

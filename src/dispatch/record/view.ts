@@ -7,6 +7,7 @@ const TASK_FIELDS = [
   "id",
   "rootSession",
   "agent",
+  "parent",
   "category",
   "title",
   "requirement",
@@ -20,7 +21,7 @@ const TASK_FIELDS = [
   "created",
   "updated",
 ] as const;
-const FILE_FIELDS = ["id", "filename", "contentType", "kind", "size", "created"] as const;
+const FILE_FIELDS = ["id", "filename", "path", "partial", "contentType", "kind", "size", "created"] as const;
 
 function picked<T extends object, Field extends keyof T>(row: T, fields: readonly Field[]): Pick<T, Field> {
   return Object.fromEntries(fields.map((field) => [field, row[field]])) as Pick<T, Field>;

@@ -10,8 +10,10 @@ import { neededPackage } from "../../packages/own.ts";
 import { makePrivateDirectory, removeTree, writeNewText } from "../../storage/blobs.ts";
 import { writeChildEntry } from "../../subagents/child-entry.ts";
 import { taskLayout } from "../../task/layout.ts";
+import { childFolder } from "../files/workspace.ts";
 import type { Runner, RunRequest } from "../runner.ts";
 import { eventsOf } from "./pi-events.ts";
+import { HAS_GROUPS, noteGroup, signalGroup } from "./process-group.ts";
 
 /** From SIGTERM to SIGKILL. */
 const TERMINATE_LIMIT_MS = 5_000;
@@ -61,7 +63,7 @@ async function runCli(options: CliRunnerOptions, request: RunRequest): Promise<v
   request.signal.throwIfAborted();
   const own = neededPackage(options.packageDirectory);
   const { membership } = request;
-  const folder = join(taskLayout(membership.storageRoot, membership).work, `${request.taskId}.child`);
+  const folder = childFolder(taskLayout(membership.storageRoot, membership).work, request.taskId);
   try {
     removeTree(folder);
     makePrivateDirectory(folder);
@@ -72,7 +74,7 @@ async function runCli(options: CliRunnerOptions, request: RunRequest): Promise<v
     const [program = "pi", ...first] = given.length > 0 ? given : piCommand();
     const model = request.model === null ? [] : ["--model", request.model];
     const args = [...first, ...ARGUMENTS, ...model, ...(options.args ?? []), "-e", prompt, "-e", entry];
-    await runChild(program, args, options, request);
+    await runChild({ program, args, folder }, options, request);
   } finally {
     removeTree(folder);
   }
@@ -83,6 +85,7 @@ class Output {
   readonly #onEvent: RunRequest["onEvent"];
   readonly #lines = new LineReader(LINE_MAX_BYTES);
   events = 0;
+  answers = 0;
   garbage = 0;
   stderr = "";
 
@@ -111,16 +114,21 @@ class Output {
       return;
     }
     this.events++;
-    for (const each of eventsOf(event)) this.#onEvent(each);
+    for (const each of eventsOf(event)) {
+      if (each.type === "answer") this.answers++;
+      this.#onEvent(each);
+    }
   }
 }
 
-function runChild(
-  program: string,
-  args: readonly string[],
-  options: CliRunnerOptions,
-  request: RunRequest,
-): Promise<void> {
+interface Program {
+  readonly program: string;
+  readonly args: readonly string[];
+  /** The folder of what belongs to this child alone. */
+  readonly folder: string;
+}
+
+function runChild({ program, args, folder }: Program, options: CliRunnerOptions, request: RunRequest): Promise<void> {
   const { signal, cwd, prompt } = request;
   return new Promise((resolve, reject) => {
     const output = new Output(request.onEvent);
@@ -129,13 +137,17 @@ function runChild(
       shell: false,
       stdio: ["pipe", "pipe", "pipe"],
       windowsHide: true,
+      detached: HAS_GROUPS,
       env: { ...process.env, ...options.env },
     });
     let killTimer: NodeJS.Timeout | undefined;
     let closeTimer: NodeJS.Timeout | undefined;
+    const signalAll = (by: NodeJS.Signals) => {
+      if (child.pid !== undefined) signalGroup(child.pid, by);
+    };
     const terminate = () => {
-      child.kill("SIGTERM");
-      killTimer ??= setTimeout(() => child.kill("SIGKILL"), options.terminateLimitMs ?? TERMINATE_LIMIT_MS);
+      signalAll("SIGTERM");
+      killTimer ??= setTimeout(() => signalAll("SIGKILL"), options.terminateLimitMs ?? TERMINATE_LIMIT_MS);
     };
     const finish = (problem: string | undefined) => {
       clearTimeout(killTimer);
@@ -143,6 +155,8 @@ function runChild(
       signal.removeEventListener("abort", terminate);
       child.stdout.destroy();
       child.stderr.destroy();
+      // What the child has started ends with it.
+      signalAll("SIGKILL");
       if (signal.aborted) reject(signal.reason);
       else if (problem === undefined) resolve();
       else reject(new Error(problem));
@@ -151,6 +165,7 @@ function runChild(
       output.end();
       finish(problemOf(output, code, by));
     };
+    if (child.pid !== undefined) noteGroup(folder, child.pid);
     signal.addEventListener("abort", terminate, { once: true });
     child.on("error", (error) => finish(startProblem(program, error)));
     child.stdout.on("data", (piece: Buffer) => output.take(piece));
@@ -172,13 +187,15 @@ function startProblem(program: string, error: NodeJS.ErrnoException): string {
 }
 
 function problemOf(
-  { events, garbage, stderr }: Output,
+  { events, answers, garbage, stderr }: Output,
   code: number | null,
   by: NodeJS.Signals | null,
 ): string | undefined {
   const said = stderr.trim() === "" ? "" : `: ${stderr.trim()}`;
   if (by !== null) return `the runner was ended by ${by}${said}`;
   if (code !== 0) return `the runner ended with code ${code}${said}`;
+  // Some hosts say only there why nothing was sent to a model.
+  if (answers === 0 && events > 0 && said !== "") return `the runner ended without an answer${said}`;
   if (events > 0) return undefined;
   return garbage > 0
     ? `the runner printed ${garbage} lines that are no events of Pi's JSON mode${said}`

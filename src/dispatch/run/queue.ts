@@ -145,6 +145,8 @@ export class TaskQueue {
 
   #membershipOf({ task }: TaskRecord): TaskMembership {
     const declared = task.categoryOwn ? { category: task.category } : {};
-    return { ...this.#parts.parent.context, parentAgentName: task.parent, agentName: task.agent, ...declared };
+    // A child that is no agent of the task could not read what it was told of.
+    const place = { parentAgentName: task.parent, agentName: task.agent, required: true };
+    return { ...this.#parts.parent.context, ...place, ...declared };
   }
 }

@@ -64,25 +64,3 @@ export class RunLog {
     return [...this.#usage.values()].map((usage) => ({ id: newId(), ...usage, quantity: 1, task, created }));
   }
 }
-
-export interface InternalPaths {
-  /** Absolute directories, the longer first. */
-  readonly directories: readonly string[];
-  /** Path from the working directory to the task's folders. */
-  readonly prefix: string;
-}
-
-function escaped(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-}
-
-/** A text without the paths of our storage: files are named by their names alone. */
-export function withoutInternalPaths(text: string, { directories, prefix }: InternalPaths): string {
-  let clean = text;
-  for (const directory of directories)
-    clean = clean.replaceAll(`${directory}/`, "").replaceAll(directory, "the working directory");
-  const start = `(^|[\\s("'\`\\[<])(?:\\./)?${prefix === "" ? "" : `(?:${escaped(prefix)})?`}`;
-  return clean
-    .replace(new RegExp(`${start}attachments/[a-z0-9]{8}/\\d{2}-`, "gm"), "$1")
-    .replace(new RegExp(`${start}(?:output|work)/(?=[^\\s/])`, "gm"), "$1");
-}

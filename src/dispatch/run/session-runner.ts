@@ -5,9 +5,11 @@ import type { TaskMembership } from "../../task/context.ts";
 import type { Runner, RunRequest } from "../runner.ts";
 import { eventsOf } from "./pi-events.ts";
 
+/** The extension that joins a child to the root task; `onProblem` is told why it could not. */
+export type ChildExtension = (membership: TaskMembership, onProblem?: (problem: Error) => void) => unknown;
+
 export interface SessionRunnerOptions {
-  /** The extension that joins the child to the root task. */
-  readonly childExtension: (membership: TaskMembership) => unknown;
+  readonly childExtension: ChildExtension;
   /** The host's SDK; looked for when left out. */
   readonly sdk?: (() => Promise<unknown>) | undefined;
   /** The dispatching session's models, as its extensions see them. */
@@ -31,6 +33,10 @@ async function runSession(options: SessionRunnerOptions, request: RunRequest): P
   signal.throwIfAborted();
   const fixedPrompt = (pi: PromptApi) => pi.on("before_agent_start", () => ({ systemPrompt: request.systemPrompt }));
   const extensions = options.extensions ?? [];
+  let problem: Error | undefined;
+  const onProblem = (met: Error) => {
+    problem = met;
+  };
   const session = await openChildSession({
     sdk: options.sdk === undefined ? await loadHostSdk() : ((await options.sdk()) as HostSdk),
     cwd: request.cwd,
@@ -41,13 +47,17 @@ async function runSession(options: SessionRunnerOptions, request: RunRequest): P
     factories: [
       fixedPrompt,
       ...extensions.filter((extension) => typeof extension !== "string"),
-      options.childExtension(request.membership),
+      options.childExtension(request.membership, onProblem),
     ],
     paths: extensions.filter((extension) => typeof extension === "string"),
     onEvent: (event) => {
       for (const each of eventsOf(event)) onEvent(each);
     },
   });
+  if (problem !== undefined) {
+    await session.end();
+    throw new Error(`the child could not join the root task: ${(problem as Error).message}`);
+  }
   await untilSettled(session, request);
 }
 

@@ -10,12 +10,13 @@ import type { TaskMembership } from "../../task/context.ts";
 import { type BriefSources, type PromptAttachment, TASK_SYSTEM_PROMPT, taskPrompt } from "../brief/prompt.ts";
 import type { NewFile } from "../files/roles.ts";
 import { Workspace } from "../files/workspace.ts";
-import { ERROR_INTERRUPTED, filesByRole, type TaskEnd } from "../record/rules.ts";
+import { askedOf, ERROR_INTERRUPTED, filesByRole, type TaskEnd } from "../record/rules.ts";
 import { nowText, type TaskRecord } from "../record/schema.ts";
 import type { RecordStore } from "../record/store.ts";
 import type { RunEvent, Runner } from "../runner.ts";
 import type { RunLimits } from "../settings.ts";
-import { RunLog, withoutInternalPaths } from "./run-log.ts";
+import { withoutInternalPaths } from "./result-text.ts";
+import { RunLog } from "./run-log.ts";
 
 /** Why a run was stopped. */
 export type StopReason =
@@ -54,27 +55,45 @@ export class TaskRun {
 
   /** Runs the task and commits its end; returns the record after that. Never rejects. */
   async run(): Promise<TaskRecord> {
-    const { record, store, stop, workRoot } = this.#parts;
-    const { task } = record;
-    let workspace: Workspace | undefined;
-    let end: TaskEnd;
-    let files: readonly NewFile[] = [];
+    let workspace: Workspace;
     try {
-      const inputs = filesByRole(record.files, "input").map((row) => ({ ...row, stored: store.files.pathOf(row) }));
-      workspace = await Workspace.open({ taskId: task.id, workRoot, cwd: task.cwd, inputs, signal: stop.signal });
-      await this.#work(workspace);
-      const collection = await workspace.collect(`${task.requirement}\n${task.context ?? ""}`);
-      for (const text of collection.steps) this.#log.add({ type: "step", text });
-      end = this.#endOf(workspace, collection.files.length);
-      if (end.status === "completed") files = collection.files;
+      workspace = await this.#open();
     } catch (error) {
-      end = this.#failure(error);
+      return this.giveUp(error);
+    }
+    let failure: TaskEnd | undefined;
+    try {
+      await this.#work(workspace);
+    } catch (error) {
+      failure = this.#failure(error);
     } finally {
       clearTimeout(this.#silenceTimer);
     }
+    const { end, files } = await this.#reached(workspace, failure);
     const final = await this.#commit(end, files);
-    workspace?.remove();
+    workspace.remove();
     return final;
+  }
+
+  #open(): Promise<Workspace> {
+    const { record, store, stop, workRoot } = this.#parts;
+    const { id: taskId, cwd } = record.task;
+    const inputs = filesByRole(record.files, "input").map((row) => ({ ...row, stored: store.files.pathOf(row) }));
+    return Workspace.open({ taskId, workRoot, cwd, inputs, signal: stop.signal });
+  }
+
+  /** The end of the run, and what it has written, which is kept whatever the end is. */
+  async #reached(
+    workspace: Workspace,
+    failure: TaskEnd | undefined,
+  ): Promise<{ readonly end: TaskEnd; readonly files: readonly NewFile[] }> {
+    try {
+      const { files, steps } = await workspace.collect(askedOf(this.#parts.record));
+      for (const text of steps) this.#log.add({ type: "step", text });
+      return { end: failure ?? this.#endOf(workspace, files), files };
+    } catch (error) {
+      return { end: failure ?? this.#failure(error), files: [] };
+    }
   }
 
   /** Commits the end of a task that never got its turn. Never rejects. */
@@ -169,14 +188,20 @@ export class TaskRun {
     }
   }
 
-  #endOf({ base, prefix }: Workspace, files: number): TaskEnd {
+  #endOf(workspace: Workspace, files: readonly NewFile[]): TaskEnd {
+    const { base, prefix } = workspace;
     const { answer } = this.#log;
     if (answer === undefined) return failed("the run ended without an answer");
     if (answer.error !== undefined) return failed(answer.error);
-    if (answer.text === "" && files === 0) return failed("the run ended with an empty answer and no files");
+    if (answer.text === "" && files.length === 0) return failed("the run ended with an empty answer and no files");
     const { workRoot, store } = this.#parts;
     const directories = [...new Set([realPathOf(base), base, workRoot, store.directory])];
-    return { status: "completed", result: withoutInternalPaths(answer.text, { directories, prefix }), error: null };
+    const names = workspace.namesOf(files);
+    return {
+      status: "completed",
+      result: withoutInternalPaths(answer.text, { directories, prefix, names }),
+      error: null,
+    };
   }
 
   #failure(error: unknown): TaskEnd {
@@ -209,7 +234,7 @@ export class TaskRun {
     // A full disk may still take the record without its files.
     const problem = failed("its files could not be stored; see the message above");
     try {
-      return await store.finish(id, files.length > 0 ? problem : end, { usage, steps });
+      return await store.finish(id, files.length > 0 && end.status === "completed" ? problem : end, { usage, steps });
     } catch {
       const lost = { status: "failed", progress: "", error: "its end could not be stored", process: null } as const;
       return { ...record, task: { ...record.task, ...lost } };
@@ -220,7 +245,7 @@ export class TaskRun {
   #withoutPaths(error: string): string {
     const { workRoot, membership, record } = this.#parts;
     const directories = [join(workRoot, record.task.id), workRoot, membership.storageRoot];
-    return withoutInternalPaths(error, { directories, prefix: "" });
+    return withoutInternalPaths(error, { directories, prefix: "", names: new Map() });
   }
 }
 

@@ -1,11 +1,13 @@
-// A process that dispatches a task which never ends, says its id, and waits to be killed.
-import { writeFileSync } from "node:fs";
+// A process that dispatches a task which writes half a product and never ends, says its id, and waits to be killed. It takes
+// a folder for everything, and a directory for the task to work in, or none.
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { TaskDispatcher } from "../../../src/dispatch/dispatcher.ts";
+import type { RunRequest } from "../../../src/dispatch/runner.ts";
 import { DEFAULT_TASK_SETTINGS } from "../../../src/dispatch/settings.ts";
 import { openTask } from "../../../src/task/open.ts";
 
-const [, , base = ""] = process.argv;
+const [, , base = "", cwd] = process.argv;
 const sessionFile = join(base, "sessions", "2025-01-02T03-04-05-678Z_root.jsonl");
 const task = openTask({
   identity: { sessionId: "root", sessionFile, createdAt: Date.parse("2025-01-02T03:04:05.678Z") },
@@ -13,6 +15,14 @@ const task = openTask({
 });
 const input = join(base, "in.txt");
 writeFileSync(input, "the original");
+async function writeHalf({ cwd: directory, prompt, taskId }: RunRequest): Promise<void> {
+  const own = /lie in (\S+) below/.exec(prompt)?.[1] ?? "";
+  const site = join(directory, own, "output", "site");
+  mkdirSync(site, { recursive: true });
+  writeFileSync(join(site, "half.html"), "<p>");
+  process.stdout.write(`${taskId}\n`);
+  await new Promise(() => setInterval(() => undefined, 1_000));
+}
 const dispatcher = new TaskDispatcher({
   parent: {
     context: task.context,
@@ -24,11 +34,8 @@ const dispatcher = new TaskDispatcher({
       return "";
     },
   },
-  runners: [
-    { name: "session", choosesModels: false, run: () => new Promise(() => setInterval(() => undefined, 1_000)) },
-  ],
+  runners: [{ name: "session", choosesModels: false, run: writeHalf }],
   settings: () => DEFAULT_TASK_SETTINGS,
   baseDirectory: base,
 });
-const handle = await dispatcher.dispatch({ goal: "never ends", attachments: [input] });
-process.stdout.write(`${handle.task.id}\n`);
+await dispatcher.dispatch({ goal: "never ends", attachments: [input], cwd: cwd ?? null });

@@ -1,0 +1,30 @@
+// What the runs of killed processes leave in the folder of working directories: what they had written is kept with the record,
+// what they had started is ended, and the rest is removed.
+import { removeTree } from "../../storage/blobs.ts";
+import type { NewFile } from "../files/roles.ts";
+import { childFolder, leftByRun, removeWorkspace, type TaskPlace, tasksWithLeftovers } from "../files/workspace.ts";
+import { askedOf } from "../record/rules.ts";
+import type { TaskRecord } from "../record/schema.ts";
+import { endNotedGroup } from "./process-group.ts";
+
+/** The files of a run whose process is gone; a child process of it that still runs is ended first. */
+export function leftByDead(record: TaskRecord, workRoot: string): readonly NewFile[] {
+  const { id: taskId, cwd } = record.task;
+  endNotedGroup(childFolder(workRoot, taskId));
+  return leftByRun({ taskId, workRoot, cwd }, askedOf(record));
+}
+
+/** Removes all that runs of a task have left, its record excepted. */
+export function removeLeftovers(place: TaskPlace): void {
+  const folder = childFolder(place.workRoot, place.taskId);
+  endNotedGroup(folder);
+  removeTree(folder);
+  removeWorkspace(place);
+}
+
+/** Removes what belongs to no task that runs. */
+export function sweepWork(workRoot: string, isProcessing: (taskId: string) => boolean): void {
+  for (const taskId of tasksWithLeftovers(workRoot)) {
+    if (!isProcessing(taskId)) removeLeftovers({ taskId, workRoot, cwd: null });
+  }
+}

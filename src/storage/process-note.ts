@@ -1,0 +1,25 @@
+// A small file that says which process something belongs to, so that who finds it later can tell whether that one still
+// runs. A note that cannot be read names nobody.
+import { isRecord } from "../shapes.ts";
+import { writeNewText } from "./blobs.ts";
+import { type DiskCalls, NODE_DISK } from "./disk.ts";
+import { readPlainFile } from "./plain-file.ts";
+import type { ProcessName } from "./processes.ts";
+import { removeTree } from "./tree.ts";
+
+/** Writes the note in the place of any other. */
+export function writeProcessNote(path: string, { pid, start }: ProcessName, disk: DiskCalls = NODE_DISK): void {
+  removeTree(disk, path);
+  writeNewText(path, JSON.stringify({ pid, start }), disk);
+}
+
+export function readProcessNote(path: string, disk: DiskCalls = NODE_DISK): ProcessName | undefined {
+  try {
+    const content = readPlainFile(disk, path, "The note of a process");
+    const note: unknown = content && JSON.parse(content.bytes.toString("utf8"));
+    if (!isRecord(note) || !Number.isSafeInteger(note.pid) || Number(note.pid) < 1) return undefined;
+    return { pid: Number(note.pid), start: typeof note.start === "string" ? note.start : null };
+  } catch {
+    return undefined;
+  }
+}

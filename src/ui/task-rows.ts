@@ -1,0 +1,72 @@
+// The list of tasks: a row for each, in columns. Pure but for the age, which is given.
+import type { TaskView, UsageRow } from "../dispatch/task-view.ts";
+import { counted, grouped } from "../figures.ts";
+import { columnsOf, fitted } from "./columns.ts";
+
+/** An id is cut to this where no other begins alike. */
+const ID_MIN_CHARS = 8;
+const GOAL_MAX_COLUMNS = 60;
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/** Such as `40 s`, `12 min`, `5 h`, `3 d`. */
+export function ageText(ms: number): string {
+  if (ms < MINUTE_MS) return `${Math.max(0, Math.floor(ms / SECOND_MS))} s`;
+  if (ms < HOUR_MS) return `${Math.floor(ms / MINUTE_MS)} min`;
+  return ms < DAY_MS ? `${Math.floor(ms / HOUR_MS)} h` : `${Math.floor(ms / DAY_MS)} d`;
+}
+
+/** What the models took, in the provider's money where it says so, else in tokens; empty for nothing. */
+export function costText(usage: readonly Pick<UsageRow, "amount" | "input" | "output" | "cached">[]): string {
+  const amounts = usage.flatMap(({ amount }) => (amount === null || amount === 0 ? [] : [amount]));
+  if (amounts.length > 0) return `$${amounts.reduce((sum, amount) => sum + amount, 0).toFixed(2)}`;
+  const tokens = usage.reduce((sum, row) => sum + row.input + row.output + row.cached, 0);
+  return tokens === 0 ? "" : counted(tokens, "token");
+}
+
+/** The shortest beginnings, of at least eight characters, that tell these ids apart. */
+export function shortIds(ids: readonly string[]): readonly string[] {
+  const longest = Math.max(0, ...ids.map((id) => id.length));
+  for (let length = ID_MIN_CHARS; length < longest; length++) {
+    const short = ids.map((id) => id.slice(0, length));
+    if (new Set(short).size === ids.length) return short;
+  }
+  return ids;
+}
+
+function statusWord({ status, progress }: TaskView): string {
+  if (status !== "processing") return status;
+  return progress === "queued" ? "queued" : "running";
+}
+
+export interface RowsOptions {
+  /** Milliseconds since 1970. */
+  readonly nowMs: number;
+  /** The ids of all tasks, so that the shown beginnings are of one each. */
+  readonly ids: readonly string[];
+}
+
+const HEADINGS = ["id", "status", "age", "steps", "cost", "goal"];
+
+/** A heading and a row for each task; every column but the last is as wide as its widest cell. */
+export function taskRows(tasks: readonly TaskView[], { nowMs, ids }: RowsOptions): readonly string[] {
+  const short = new Map(shortIds(ids).map((id, at) => [ids[at], id]));
+  const cells = tasks.map((task) => [
+    short.get(task.id) ?? task.id,
+    statusWord(task),
+    ageText(nowMs - Date.parse(task.created)),
+    grouped(task.steps.length),
+    costText(task.usage),
+    fitted(task.title, GOAL_MAX_COLUMNS),
+  ]);
+  const rows = [HEADINGS, ...cells];
+  const widths = HEADINGS.map((_heading, at) => Math.max(...rows.map((row) => columnsOf(row[at] ?? ""))));
+  return rows.map((row) =>
+    row
+      .map((cell, at) => (at === row.length - 1 ? cell : `${cell}${" ".repeat((widths[at] ?? 0) - columnsOf(cell))}`))
+      .join("  "),
+  );
+}
