@@ -20,6 +20,7 @@ const ROOMS = [
   "log",
   "task",
   "history",
+  "journal",
   "notes",
   "category",
   "todo",
@@ -58,6 +59,14 @@ const DISPATCH_ROOMS = {
   brief: ["record/", "parent", "settings"],
   run: ["brief/", "record/", "files/", "parts", "runner", "settings", "task-view"],
 };
+
+/** The layers of src/journal, the lowest first: the log, what is known of it, and the two who use that. */
+const JOURNAL_LAYERS = [
+  "log",
+  "records|facts|ids|record|state|sidecar|files",
+  "reader|branch|sieve|patterns|open-journals",
+];
+const JOURNAL_WRITER = "writer|plan|older-calls";
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
@@ -113,7 +122,7 @@ module.exports = {
       to: {
         path: "^src/",
         pathNot:
-          "^src/(dispatch|extract|category|history|log|subagents|task|host|packages|storage)/|^src/(errors|options|json-lines|prompts|schema|shapes)\\.ts",
+          "^src/(dispatch|extract|category|history|journal|log|subagents|task|host|packages|storage)/|^src/(errors|options|json-lines|prompts|schema|shapes)\\.ts",
       },
     },
     ...Object.entries(DISPATCH_ROOMS).map(([room, below]) => ({
@@ -121,6 +130,16 @@ module.exports = {
       severity: "error",
       from: { path: `^src/dispatch/${room}/` },
       to: { path: "^src/dispatch/", pathNot: `^src/dispatch/(${[`${room}/`, ...below].join("|")})` },
+    })),
+    ...[...JOURNAL_LAYERS, JOURNAL_WRITER].map((layer, at) => ({
+      name: `journal-${layer.split("|")[0]}`,
+      comment: "Reader and writer know what is below them, and not each other.",
+      severity: "error",
+      from: { path: `^src/journal/(${layer})` },
+      to: {
+        path: "^src/journal/",
+        pathNot: `^src/journal/(${[...JOURNAL_LAYERS.slice(0, Math.min(at, 2)), layer].join("|")})`,
+      },
     })),
     {
       name: "acp-apart",

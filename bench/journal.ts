@@ -3,11 +3,11 @@
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { journalFile } from "../src/history/journal-files.ts";
-import { JournalReader } from "../src/history/journal-reader.ts";
-import { JournalWriter } from "../src/history/journal-writer.ts";
 import { HistoryReader, type ItemQuery, searchedFor } from "../src/history/reader.ts";
 import type { EntrySource, LogEntry } from "../src/host/entries.ts";
+import { journalFile } from "../src/journal/files.ts";
+import { JournalReader } from "../src/journal/reader.ts";
+import { JournalWriter } from "../src/journal/writer.ts";
 import { COMMON_WORD, GeneratedLog } from "./generated.ts";
 import type { Group, Made } from "./group.ts";
 import type { Race } from "./measure.ts";

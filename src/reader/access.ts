@@ -2,8 +2,8 @@
 // agents.
 import { OwnerCategories } from "../category/owners.ts";
 import { shownValue, TokenBudgetError } from "../errors.ts";
-import { OpenJournals } from "../history/open-journals.ts";
 import type { ItemSource } from "../history/source.ts";
+import { OpenJournals } from "../journal/open-journals.ts";
 import { agentInfo } from "../launcher.ts";
 import { NotesStore } from "../notes/store.ts";
 import { isAddress, ROOT_ADDRESS } from "../task/addresses.ts";

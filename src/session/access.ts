@@ -2,8 +2,8 @@
 // from which the others read. Every path between agents goes through `canRead` and `assertFlow` here.
 import type { OwnerCategories } from "../category/owners.ts";
 import { messageOf, TokenBudgetError } from "../errors.ts";
-import { OpenJournals } from "../history/open-journals.ts";
 import type { ItemSource } from "../history/source.ts";
+import { OpenJournals } from "../journal/open-journals.ts";
 import { NotesStore } from "../notes/store.ts";
 import { headOf, oneLine, shorten } from "../storage/text.ts";
 import { isBelow, resolveAddress } from "../task/addresses.ts";

@@ -1,8 +1,8 @@
 // The session's own journal, from which other agents read its history: brought up to the log, and the session registered by
 // the time there is something to be read of it.
 import { messageOf } from "../errors.ts";
-import { JournalWriter } from "../history/journal-writer.ts";
 import type { EntrySource } from "../host/entries.ts";
+import { JournalWriter } from "../journal/writer.ts";
 import type { Work } from "../storage/work.ts";
 import type { Ending, SessionTask } from "../task/membership.ts";
 

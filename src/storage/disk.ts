@@ -8,6 +8,10 @@ const UNBLOCKED = constants.O_NONBLOCK ?? 0;
 /** Only the file itself is opened, never what a link leads to. */
 export const PLAIN_FLAGS = (constants.O_NOFOLLOW ?? 0) | UNBLOCKED;
 export const READ_PLAIN_FLAGS = constants.O_RDONLY | PLAIN_FLAGS;
+export const APPEND_FLAGS = constants.O_RDWR | constants.O_APPEND | PLAIN_FLAGS;
+export const CREATING_APPEND_FLAGS = APPEND_FLAGS | constants.O_CREAT;
+/** What was there goes. */
+export const REPLACE_FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | PLAIN_FLAGS;
 /** A link is followed. */
 export const READ_FLAGS = constants.O_RDONLY | UNBLOCKED;
 

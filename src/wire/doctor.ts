@@ -21,8 +21,8 @@ import {
 } from "../doctor/checks.ts";
 import { doctorReport } from "../doctor/report.ts";
 import { messageOf } from "../errors.ts";
-import { JournalReader } from "../history/journal-reader.ts";
 import type { Host } from "../host/host.ts";
+import { JournalReader } from "../journal/reader.ts";
 import { runningHost } from "../packages/host.ts";
 import { ownPackage } from "../packages/own.ts";
 import type { Session } from "../session/session.ts";

@@ -3,13 +3,13 @@
 import { resolve } from "node:path";
 import { modelName } from "../category/labels.ts";
 import type { TaskDispatcher } from "../dispatch/dispatcher.ts";
-import { JournalReader } from "../history/journal-reader.ts";
 import type { ItemSource } from "../history/source.ts";
 import { inHome } from "../host/agent-dir.ts";
 import type { HostContext } from "../host/api.ts";
 import { endsWithRun, hasScreen, printResult } from "../host/context.ts";
 import type { Host } from "../host/host.ts";
 import { realModels } from "../host/models.ts";
+import { JournalReader } from "../journal/reader.ts";
 import { kindAt } from "../storage/blobs.ts";
 import { taskLayout } from "../task/layout.ts";
 import { todosOfHistory } from "../todo/of-history.ts";

@@ -4,9 +4,9 @@ import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { CATEGORY_ENTRY } from "../../src/category/log.ts";
 import { OwnerCategories } from "../../src/category/owners.ts";
-import { journalFile } from "../../src/history/journal-files.ts";
-import { JournalWriter } from "../../src/history/journal-writer.ts";
 import type { LogEntry } from "../../src/host/entries.ts";
+import { journalFile } from "../../src/journal/files.ts";
+import { JournalWriter } from "../../src/journal/writer.ts";
 import { temporaryDirectory } from "../storage/disks.ts";
 
 const timestamp = "2025-01-02T03:04:05.000Z";

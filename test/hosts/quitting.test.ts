@@ -9,7 +9,7 @@ import { scratchFolder } from "../../fixtures/pi/environment.ts";
 import { loadHost } from "../../fixtures/pi/hosts.ts";
 import { text } from "../../fixtures/pi/scripted-model.ts";
 import { writeSessionFile } from "../../fixtures/story/session-file.ts";
-import { END_BYTES_MAX } from "../../src/history/journal-writer.ts";
+import { END_BYTES_MAX } from "../../src/journal/writer.ts";
 import { closeAfterEach, pi } from "./support.ts";
 
 closeAfterEach();

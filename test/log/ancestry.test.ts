@@ -2,14 +2,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { categoryOnLog } from "../../src/category/log.ts";
-import { OlderCalls } from "../../src/history/journal-older-calls.ts";
-import { JournalPlan } from "../../src/history/journal-plan.ts";
-import { JournalState } from "../../src/history/journal-state.ts";
 import { liveSource } from "../../src/history/live.ts";
 import type { EntrySource, LogEntry } from "../../src/host/entries.ts";
+import { LogBatch } from "../../src/journal/log-lines.ts";
+import { OlderCalls } from "../../src/journal/older-calls.ts";
+import { JournalPlan } from "../../src/journal/plan.ts";
+import { JournalState } from "../../src/journal/state.ts";
 import { ancestry, WayBack } from "../../src/log/ancestry.ts";
 import { BranchIndex } from "../../src/log/branch.ts";
-import { LogBatch } from "../../src/storage/append-log-lines.ts";
 
 /** A walk without an end would never come back: it is stopped by what it reads. */
 const ENOUGH = 1_000;

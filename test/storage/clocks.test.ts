@@ -3,7 +3,7 @@
 import { existsSync, linkSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { LogLock } from "../../src/storage/append-log-lock.ts";
+import { LogLock } from "../../src/journal/log-lock.ts";
 import { sweepLeftOvers } from "../../src/storage/atomic-file.ts";
 import { NODE_DISK } from "../../src/storage/disk.ts";
 import { type HeldLock, LockDirectory, STALE_LOCK_MS } from "../../src/storage/lock.ts";

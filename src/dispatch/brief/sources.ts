@@ -1,7 +1,8 @@
 // What a child may know of the root task: earlier turns, finished tasks, and which of the person's messages it can read.
 // Everything is checked with the child as the viewer; what it may not read is not mentioned.
-import { JournalReader } from "../../history/journal-reader.ts";
+
 import type { ItemSource } from "../../history/source.ts";
+import { JournalReader } from "../../journal/reader.ts";
 import { ROOT_ADDRESS } from "../../task/addresses.ts";
 import { mayRead } from "../../task/category.ts";
 import { taskLayout } from "../../task/layout.ts";

@@ -1,7 +1,7 @@
 // The journal as another agent sees it: the same history as the live branch.
-import { itemSourceConformance } from "./conformance.ts";
+import { itemSourceConformance } from "../history/conformance.ts";
+import { liveSourceOf } from "../history/sources.ts";
 import { followJournal, followJournalAnew } from "./journals.ts";
-import { liveSourceOf } from "./sources.ts";
 
 itemSourceConformance("the live branch", (log) => {
   const live = liveSourceOf(log);

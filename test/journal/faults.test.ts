@@ -13,14 +13,14 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { JournalReader } from "../../src/history/journal-reader.ts";
 import type { EntrySource, LogEntry } from "../../src/host/entries.ts";
+import { JournalReader } from "../../src/journal/reader.ts";
+import { expectSame } from "../history/conformance.ts";
+import { sourceOf } from "../history/sources.ts";
 import { TestLog, text } from "../log/branches.ts";
 import { rounds } from "../rounds.ts";
 import { failingDisk, watchedDisk } from "../storage/disks.ts";
-import { expectSame } from "./conformance.ts";
 import { AGENT, expectReads, ids, idsOf, journalOf, logFile, newDirectory, readerOf, writerOf } from "./journals.ts";
-import { sourceOf } from "./sources.ts";
 
 const ALL_CODES = ["ENOSPC", "EIO", "EACCES", "EMFILE", "EROFS"] as const;
 const CODES = ALL_CODES.slice(0, rounds(1, ALL_CODES.length));

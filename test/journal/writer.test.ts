@@ -4,16 +4,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { sessionEntries } from "../../fixtures/story/session-file.ts";
-import { JournalReader } from "../../src/history/journal-reader.ts";
 import { HistoryReader, searchedFor } from "../../src/history/reader.ts";
 import type { ItemSource } from "../../src/history/source.ts";
 import type { EntrySource, LogEntry } from "../../src/host/entries.ts";
+import { JournalReader } from "../../src/journal/reader.ts";
 import { type DiskCalls, NODE_DISK } from "../../src/storage/disk.ts";
+import { sourceOf } from "../history/sources.ts";
 import { call, TestLog } from "../log/branches.ts";
 import { watchedDisk } from "../storage/disks.ts";
 import { branchUpTo, idOf, SharedSession } from "./children/shared-session.ts";
 import { AGENT, logFile, newDirectory, readerOf, writerOf } from "./journals.ts";
-import { sourceOf } from "./sources.ts";
 
 const LARGE = 10_000;
 const reader = new HistoryReader();

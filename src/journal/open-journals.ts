@@ -1,6 +1,7 @@
 // The journals of other agents that are kept open: each holds its index in memory, so they are few.
-import { JournalReader } from "./journal-reader.ts";
-import type { ItemSource } from "./source.ts";
+
+import type { ItemSource } from "../history/source.ts";
+import { JournalReader } from "./reader.ts";
 
 const OPEN_MAX = 4;
 

@@ -3,10 +3,10 @@
 import type { EntrySource, LogEntry } from "../host/entries.ts";
 import { ancestry } from "../log/ancestry.ts";
 import { callsOf } from "../log/placing.ts";
-import type { LogBatch, Span } from "../storage/append-log-lines.ts";
-import { cutJson, type JournalLine, lineAround, textSpan } from "./journal-facts.ts";
-import type { OlderCalls } from "./journal-older-calls.ts";
-import type { JournalState } from "./journal-state.ts";
+import { cutJson, type JournalLine, lineAround, textSpan } from "./facts.ts";
+import type { LogBatch, Span } from "./log-lines.ts";
+import type { OlderCalls } from "./older-calls.ts";
+import type { JournalState } from "./state.ts";
 
 /** A piece ends after so much text or time, so that the event loop runs in between. */
 export const PIECE_BYTES = 1_048_576;

@@ -4,13 +4,13 @@ import { join } from "node:path";
 import zlib from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { AppendLog, type OpenLog } from "../../src/storage/append-log.ts";
-import { tableCrc32 } from "../../src/storage/append-log-crc.ts";
-import { LogBatch } from "../../src/storage/append-log-lines.ts";
-import { type HeldLogLock, heldUp } from "../../src/storage/append-log-lock.ts";
-import type { LogPlace, LogSegment } from "../../src/storage/append-log-scan.ts";
+import { AppendLog, type OpenLog } from "../../src/journal/log.ts";
+import { tableCrc32 } from "../../src/journal/log-crc.ts";
+import { LogBatch } from "../../src/journal/log-lines.ts";
+import { type HeldLogLock, heldUp } from "../../src/journal/log-lock.ts";
+import type { LogPlace, LogSegment } from "../../src/journal/log-scan.ts";
 import { type DiskCalls, NODE_DISK } from "../../src/storage/disk.ts";
-import { temporaryDirectory } from "./disks.ts";
+import { temporaryDirectory } from "../storage/disks.ts";
 
 const FORMAT = { format: "test log", version: 2, shown: "The log of the test" };
 

@@ -12,9 +12,9 @@ import {
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { LogLock, type LogLockOptions } from "../../src/storage/append-log-lock.ts";
+import { LogLock, type LogLockOptions } from "../../src/journal/log-lock.ts";
 import { type DiskCalls, NODE_DISK } from "../../src/storage/disk.ts";
-import { errnoError, failingDisk, temporaryDirectory } from "./disks.ts";
+import { errnoError, failingDisk, temporaryDirectory } from "../storage/disks.ts";
 
 const STALE_MS = 250;
 

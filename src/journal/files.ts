@@ -4,13 +4,13 @@
 import { TokenBudgetError } from "../errors.ts";
 import type { LogEntry } from "../host/entries.ts";
 import { type ItemText, itemText } from "../log/item.ts";
-import { AppendLog, type OpenLog } from "../storage/append-log.ts";
-import { commitOf } from "../storage/append-log-lines.ts";
-import { Sidecar } from "../storage/append-log-sidecar.ts";
 import { type DiskCalls, NODE_DISK } from "../storage/disk.ts";
-import { parsedLine } from "./journal-facts.ts";
-import { JournalIndex } from "./journal-index.ts";
-import { JournalState, leafOf } from "./journal-state.ts";
+import { parsedLine } from "./facts.ts";
+import { AppendLog, type OpenLog } from "./log.ts";
+import { commitOf } from "./log-lines.ts";
+import { JournalIndex } from "./records.ts";
+import { Sidecar } from "./sidecar.ts";
+import { JournalState, leafOf } from "./state.ts";
 
 /** Newest format of the log. */
 const JOURNAL_VERSION = 1;

@@ -1,13 +1,13 @@
 // Another agent's history: the branch its journal has committed, as an item source. It takes no lock and writes nothing;
 // between two refreshes its branch stays as it is, whatever is appended meanwhile.
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { ItemSource } from "../history/source.ts";
 import type { LogEntry } from "../host/entries.ts";
-import { JournalBranch } from "./journal-branch.ts";
-import { JournalFiles, type JournalPlace } from "./journal-files.ts";
-import { JournalIndex } from "./journal-index.ts";
-import { JournalSieve } from "./journal-sieve.ts";
-import type { JournalState } from "./journal-state.ts";
-import type { ItemSource } from "./source.ts";
+import { JournalBranch } from "./branch.ts";
+import { JournalFiles, type JournalPlace } from "./files.ts";
+import { JournalIndex } from "./records.ts";
+import { JournalSieve } from "./sieve.ts";
+import type { JournalState } from "./state.ts";
 
 /** Reading a long log lets the event loop run after so long. */
 const SLICE_MS = 20;

@@ -1,15 +1,19 @@
 // A file beside an append-only log that holds what can be read from the log itself, in a form that is quick to load. It
 // belongs to one log by id; a missing, foreign or unreadable one is no error, for it can be made anew. It must never be
 // trusted: whoever reads it checks what it holds. One of a newer format is left alone.
-import { constants } from "node:fs";
-import type { LogFile } from "./append-log-header.ts";
-import { type DiskCalls, FILE_MODE, NODE_DISK, PLAIN_FLAGS, READ_PLAIN_FLAGS } from "./disk.ts";
+
+import {
+  APPEND_FLAGS,
+  type DiskCalls,
+  FILE_MODE,
+  NODE_DISK,
+  READ_PLAIN_FLAGS,
+  REPLACE_FLAGS,
+} from "../storage/disk.ts";
+import type { LogFile } from "./log-header.ts";
 
 /** The header's fixed length: the content starts aligned for any typed array. */
 const HEADER_BYTES = 192;
-
-const APPEND_FLAGS = constants.O_WRONLY | constants.O_APPEND | PLAIN_FLAGS;
-const REPLACE_FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | PLAIN_FLAGS;
 
 function headerBytes({ format, version }: LogFile, logId: string): Buffer {
   return Buffer.from(`${JSON.stringify({ format, version, log: logId }).padEnd(HEADER_BYTES - 1)}\n`, "utf8");

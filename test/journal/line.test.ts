@@ -1,8 +1,8 @@
 // Where an entry's text lies in its line of the journal.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { cutJson } from "../../src/history/journal-facts.ts";
 import type { LogEntry } from "../../src/host/entries.ts";
+import { cutJson } from "../../src/journal/facts.ts";
 
 test("an entry's JSON is cut open at its only text, and whole again with it", () => {
   const text = fc.string({ unit: "binary" });

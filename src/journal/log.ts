@@ -2,15 +2,20 @@
 // follows was never written, and neither was what follows something missing: readers pass over it, and the next writer
 // cuts it off, under the log's lock. A log of a newer format must never be touched.
 import { randomUUID } from "node:crypto";
-import { type BigIntStats, constants } from "node:fs";
 import { TokenBudgetError } from "../errors.ts";
-import { HEADER_BYTES_MAX, headerLine, headerOf, type LogFile, type LogHeader } from "./append-log-header.ts";
-import { commitEnd, type LogBatch, type Span } from "./append-log-lines.ts";
-import { type HeldLogLock, heldUp } from "./append-log-lock.ts";
-import { type LogPlace, SegmentScan } from "./append-log-scan.ts";
-import { codeOf, type DiskCalls, FILE_MODE, NODE_DISK, PLAIN_FLAGS, READ_PLAIN_FLAGS, storageFailure } from "./disk.ts";
-
-const APPEND_FLAGS = constants.O_RDWR | constants.O_APPEND | PLAIN_FLAGS;
+import {
+  CREATING_APPEND_FLAGS,
+  codeOf,
+  type DiskCalls,
+  FILE_MODE,
+  NODE_DISK,
+  READ_PLAIN_FLAGS,
+  storageFailure,
+} from "../storage/disk.ts";
+import { HEADER_BYTES_MAX, headerLine, headerOf, type LogFile, type LogHeader } from "./log-header.ts";
+import { commitEnd, type LogBatch, type Span } from "./log-lines.ts";
+import { type HeldLogLock, heldUp } from "./log-lock.ts";
+import { type LogPlace, SegmentScan } from "./log-scan.ts";
 
 interface Opened {
   readonly disk: DiskCalls;
@@ -199,7 +204,7 @@ interface KeptLog {
   readonly file: string;
 }
 
-function fileOf({ dev, ino }: BigIntStats): string {
+function fileOf({ dev, ino }: { readonly dev: bigint; readonly ino: bigint }): string {
   return `${dev}:${ino}`;
 }
 
@@ -271,7 +276,7 @@ export class AppendLog {
 
   #onOpened<T>(work: (log: OpenLog) => T): { readonly value: T } {
     this.#newId ??= randomUUID();
-    const log = open(this.source, this.#disk, APPEND_FLAGS | constants.O_CREAT, this.#newId);
+    const log = open(this.source, this.#disk, CREATING_APPEND_FLAGS, this.#newId);
     if (log === undefined) throw new Error("the file was removed");
     try {
       const value = work(log);

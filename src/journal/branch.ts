@@ -1,13 +1,14 @@
 // One branch of a journal: its rows and windows, folded from the records alone. Rows are made when they are asked for and
 // read their entry when that is asked for, so that a page of a long branch costs a page.
+
+import type { RowList } from "../history/source.ts";
 import type { LogEntry } from "../host/entries.ts";
 import { type Row, type WindowRecord, windowId } from "../log/branch.ts";
 import type { ItemHead, ItemRole, ToolRef } from "../log/item.ts";
 import { type Opener, openerOf } from "../log/marks.ts";
-import type { JournalIndex } from "./journal-index.ts";
-import { FLAG, roleOf } from "./journal-record.ts";
-import type { LoadEntry } from "./journal-state.ts";
-import type { RowList } from "./source.ts";
+import { FLAG, roleOf } from "./record.ts";
+import type { JournalIndex } from "./records.ts";
+import type { LoadEntry } from "./state.ts";
 
 class JournalHead implements ItemHead {
   readonly #index: JournalIndex;

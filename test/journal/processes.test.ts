@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { expect, onTestFinished, test } from "vitest";
 import { chance } from "../../fixtures/story/random.ts";
-import type { JournalReader } from "../../src/history/journal-reader.ts";
+import type { JournalReader } from "../../src/journal/reader.ts";
 import { rounds } from "../rounds.ts";
 import { exitCodeOf, kill } from "../storage/children.ts";
 import { temporaryDirectory } from "../storage/disks.ts";

@@ -1,10 +1,9 @@
 // The records of one journal in memory: entries in the order of the log, found by number or by id. Made from the sidecar,
 // or grown from the log itself, with the same result. It reads no file and knows no branch.
 import { type ItemRole, type ToolRef, toolRef } from "../log/item.ts";
-import { crc32 } from "../storage/append-log-crc.ts";
-import type { Span } from "../storage/append-log-lines.ts";
-import type { SidecarContent } from "../storage/append-log-sidecar.ts";
-import { JournalIds } from "./journal-ids.ts";
+import { JournalIds } from "./ids.ts";
+import { crc32 } from "./log-crc.ts";
+import type { Span } from "./log-lines.ts";
 import {
   type EntryRecord,
   exactIdOf,
@@ -25,7 +24,8 @@ import {
   WORD,
   wideOf,
   writeNames,
-} from "./journal-record.ts";
+} from "./record.ts";
+import type { SidecarContent } from "./sidecar.ts";
 
 const ENTRY_BITS = kindBits("entry");
 const NAMES_BITS = kindBits("names");

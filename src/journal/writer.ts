@@ -4,15 +4,15 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { TokenBudgetError } from "../errors.ts";
 import type { EntrySource } from "../host/entries.ts";
-import type { OpenLog } from "../storage/append-log.ts";
-import { LogBatch, type Span } from "../storage/append-log-lines.ts";
-import { type HeldLogLock, LogLock } from "../storage/append-log-lock.ts";
 import type { Work } from "../storage/work.ts";
-import { JournalFiles, type JournalPlace } from "./journal-files.ts";
-import { OlderCalls } from "./journal-older-calls.ts";
-import { JournalPlan, type Piece } from "./journal-plan.ts";
-import { RECORD_BYTES } from "./journal-record.ts";
-import type { CommitRecord, JournalState } from "./journal-state.ts";
+import { JournalFiles, type JournalPlace } from "./files.ts";
+import type { OpenLog } from "./log.ts";
+import { LogBatch, type Span } from "./log-lines.ts";
+import { type HeldLogLock, LogLock } from "./log-lock.ts";
+import { OlderCalls } from "./older-calls.ts";
+import { JournalPlan, type Piece } from "./plan.ts";
+import { RECORD_BYTES } from "./record.ts";
+import type { CommitRecord, JournalState } from "./state.ts";
 
 /** Reading what others appended lets the event loop run after so long. */
 const READ_SLICE_MS = 15;

@@ -1,10 +1,11 @@
 // Searches a journal without parsing it: the bytes of its log are gone through once, in blocks, and only entries that may
 // hold a match are read. It must never say that an item holds a match, or none, when a look at its text says otherwise.
-import type { JournalFiles } from "./journal-files.ts";
-import type { JournalIndex } from "./journal-index.ts";
-import { isInsideEscape, type NeedlePatterns, patternsOf } from "./journal-patterns.ts";
-import { FLAG } from "./journal-record.ts";
-import type { Needle } from "./search.ts";
+
+import type { Needle } from "../history/search.ts";
+import type { JournalFiles } from "./files.ts";
+import { isInsideEscape, type NeedlePatterns, patternsOf } from "./patterns.ts";
+import { FLAG } from "./record.ts";
+import type { JournalIndex } from "./records.ts";
 
 const BLOCK_BYTES = 1_048_576;
 

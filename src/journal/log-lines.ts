@@ -1,6 +1,6 @@
 // The lines of an append-only log: data lines, and the commit line that ends a segment of them with its length, its
 // checksum, and that of the commit before it: a segment is only valid right after the one it was written after. Pure.
-import { crc32 } from "./append-log-crc.ts";
+import { crc32 } from "./log-crc.ts";
 
 export const NEWLINE = 10;
 

@@ -1,6 +1,6 @@
 // The bytes that a journal's line must hold when the text of its entry holds a needle. Pure. It may ask for a look too
 // many, never for one too few.
-import type { Needle } from "./search.ts";
+import type { Needle } from "../history/search.ts";
 
 /** More patterns than this are not gone through: the entry is looked at. */
 const PATTERNS_MAX = 16;

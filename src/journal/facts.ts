@@ -4,8 +4,8 @@ import { blocksOf, isImageBlock, isTextBlock, isToolCallBlock, type LogEntry } f
 import { hasSystemParts, itemHead } from "../log/item.ts";
 import { consolidationOf } from "../log/marks.ts";
 import { type Placing, placeItem, type ToolBatch } from "../log/placing.ts";
-import type { Span } from "../storage/append-log-lines.ts";
-import type { EntryRecord } from "./journal-record.ts";
+import type { Span } from "./log-lines.ts";
+import type { EntryRecord } from "./record.ts";
 
 const LINE_START = '{"entry":';
 

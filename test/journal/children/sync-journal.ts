@@ -3,7 +3,7 @@
 // end), stale time of the lock in ms.
 import { setTimeout as sleep } from "node:timers/promises";
 import { TokenBudgetError } from "../../../src/errors.ts";
-import { JournalWriter } from "../../../src/history/journal-writer.ts";
+import { JournalWriter } from "../../../src/journal/writer.ts";
 import { SharedSession } from "./shared-session.ts";
 
 const [directory = "", name = "", from = "0", more = "0", stale = "1000"] = process.argv.slice(2);

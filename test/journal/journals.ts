@@ -1,12 +1,12 @@
 // Journals for tests: a writer and a reader over one directory that is gone after the test.
 import { join } from "node:path";
-import { JournalReader } from "../../src/history/journal-reader.ts";
-import { JournalWriter, type JournalWriterOptions } from "../../src/history/journal-writer.ts";
 import type { ItemSource } from "../../src/history/source.ts";
+import { JournalReader } from "../../src/journal/reader.ts";
+import { JournalWriter, type JournalWriterOptions } from "../../src/journal/writer.ts";
+import { expectSame, type FollowLog } from "../history/conformance.ts";
+import { sourceOf } from "../history/sources.ts";
 import { call, TestLog, text } from "../log/branches.ts";
 import { temporaryDirectory } from "../storage/disks.ts";
-import { expectSame, type FollowLog } from "./conformance.ts";
-import { sourceOf } from "./sources.ts";
 
 export const AGENT = "/root/reviewer";
 

@@ -3,9 +3,10 @@
 import { copyFileSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { JournalReader } from "../../src/history/journal-reader.ts";
+import { JournalReader } from "../../src/journal/reader.ts";
 import { type DiskCalls, NODE_DISK } from "../../src/storage/disk.ts";
-import { expectSame } from "./conformance.ts";
+import { expectSame } from "../history/conformance.ts";
+import { sourceOf } from "../history/sources.ts";
 import {
   AGENT,
   expectReads,
@@ -18,7 +19,6 @@ import {
   talk,
   writerOf,
 } from "./journals.ts";
-import { sourceOf } from "./sources.ts";
 
 const SEED = 20_260_301;
 

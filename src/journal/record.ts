@@ -2,7 +2,7 @@
 // is part of the file format. A mark carries the checksum of all records up to it, and no record is used that no valid
 // mark follows.
 import type { ItemRole } from "../log/item.ts";
-import type { Span } from "../storage/append-log-lines.ts";
+import type { Span } from "./log-lines.ts";
 
 /** 32-bit words of one record. */
 export const RECORD_WORDS = 10;

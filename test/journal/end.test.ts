@@ -3,8 +3,8 @@
 import { readFileSync } from "node:fs";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { PIECE_BYTES } from "../../src/history/journal-plan.ts";
-import { END_BYTES_MAX } from "../../src/history/journal-writer.ts";
+import { PIECE_BYTES } from "../../src/journal/plan.ts";
+import { END_BYTES_MAX } from "../../src/journal/writer.ts";
 import { NODE_DISK } from "../../src/storage/disk.ts";
 import { TestLog } from "../log/branches.ts";
 import { ids, idsOf, logFile, newDirectory, readerOf, talk, writerOf } from "./journals.ts";

@@ -2,11 +2,11 @@
 // It grows with the log and is the same for everyone who read as far; it opens no file itself.
 import type { LogEntry } from "../host/entries.ts";
 import { callsOf, noBatch, type ToolBatch } from "../log/placing.ts";
-import type { CommitSpan, Span } from "../storage/append-log-lines.ts";
-import type { LogPlace, LogSegment } from "../storage/append-log-scan.ts";
-import { cutJson, factsOf, type JournalLine, parsedLine, textSpan } from "./journal-facts.ts";
-import { JournalIndex } from "./journal-index.ts";
-import { FLAG } from "./journal-record.ts";
+import { cutJson, factsOf, type JournalLine, parsedLine, textSpan } from "./facts.ts";
+import type { CommitSpan, Span } from "./log-lines.ts";
+import type { LogPlace, LogSegment } from "./log-scan.ts";
+import { FLAG } from "./record.ts";
+import { JournalIndex } from "./records.ts";
 
 /** A sidecar is carried on whenever so many entries and commits are new: so much of the log is read without it. */
 const MARK_EVERY = 64;
