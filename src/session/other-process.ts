@@ -1,31 +1,33 @@
 // Watches for another process that has the same session open, and warns of each one that comes.
 import { forkCommand } from "../packages/host.ts";
-import type { SessionTask } from "../task/membership.ts";
+import type { Presence } from "../task/presence.ts";
 
 export class OtherProcessWatch {
-  readonly #task: Pick<SessionTask, "otherProcess" | "stay">;
+  readonly #presence: Pick<Presence, "otherProcess">;
   readonly #sessionFile: string | undefined;
   readonly #report: (problem: string) => void;
   #warnedOf: number | undefined;
 
   constructor(
-    task: Pick<SessionTask, "otherProcess" | "stay">,
+    presence: Pick<Presence, "otherProcess">,
     sessionFile: string | undefined,
     report: (problem: string) => void,
   ) {
-    this.#task = task;
+    this.#presence = presence;
     this.#sessionFile = sessionFile;
     this.#report = report;
   }
 
-  /** True while there is one. */
-  look(): boolean {
-    const other = this.#task.otherProcess();
+  /** Whether there is one now. */
+  get isThere(): boolean {
+    return this.#presence.otherProcess() !== undefined;
+  }
+
+  /** Warns of one that was not there at the last look. */
+  look(): void {
+    const other = this.#presence.otherProcess();
     if (other !== undefined && other !== this.#warnedOf) this.#report(openElsewhere(other, this.#sessionFile));
     this.#warnedOf = other;
-    // When that one is gone, this process takes the session up again.
-    void this.#task.stay();
-    return other !== undefined;
   }
 }
 

@@ -4,7 +4,8 @@ import { messageOf } from "../errors.ts";
 import type { EntrySource } from "../host/entries.ts";
 import { JournalWriter } from "../journal/writer.ts";
 import type { Work } from "../storage/work.ts";
-import type { Ending, SessionTask } from "../task/membership.ts";
+import type { SessionTask } from "../task/membership.ts";
+import type { Ending } from "../task/presence.ts";
 
 export interface OwnJournalParts {
   readonly task: SessionTask;
@@ -49,7 +50,7 @@ export class OwnJournal {
   /** As `sync`, for a process that is about to end: nothing can be waited for any more. */
   syncNow(): void {
     const { entries, task } = this.#parts;
-    if (this.isStopped || !task.isRegistered) return;
+    if (this.isStopped || !task.presence.isRegistered) return;
     try {
       this.#journal.syncNow(entries);
     } catch {
@@ -75,7 +76,7 @@ export class OwnJournal {
     const { task } = this.#parts;
     await (task.parent === null ? this.#sync((journal, entries) => journal.end(entries)) : this.sync());
     this.rest();
-    await task.markEnded(ending);
+    await task.presence.markEnded(ending);
   }
 
   /** Whether a person has stopped the journal. */
@@ -89,7 +90,7 @@ export class OwnJournal {
     try {
       // A session in which nothing was said leaves no files.
       if (isEmpty()) return;
-      if (!task.isRegistered) await task.join();
+      if (!task.presence.isRegistered) await task.join();
       await bringUp(this.#journal, entries);
     } catch (error) {
       if (this.isStopped) return;

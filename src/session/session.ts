@@ -23,8 +23,9 @@ import { subagentIn } from "../subagents/child.ts";
 import { missingTools } from "../subagents/diagnostics.ts";
 import type { Category } from "../task/category.ts";
 import { sweepEphemeral } from "../task/forget.ts";
-import type { Ending, SessionTask } from "../task/membership.ts";
+import type { SessionTask } from "../task/membership.ts";
 import { openTask } from "../task/open.ts";
+import type { Ending } from "../task/presence.ts";
 import type { ForkSource } from "../task/seats.ts";
 import { Aside, asideText } from "../window/aside.ts";
 import { type BudgetFigures, budgetFigures } from "../window/budget.ts";
@@ -116,7 +117,7 @@ export class Session {
     this.live = new LiveWindow(entries, (path) => pathFault(this.agent, path) === undefined);
     this.windows = sessionWindows(this.live, windowParts(this, host, identity.createdAt));
     this.coordination = new Coordination(host.events, this.sessionId, () => this.publish());
-    this.otherProcess = new OtherProcessWatch(this.task, identity.sessionFile, report);
+    this.otherProcess = new OtherProcessWatch(this.task.presence, identity.sessionFile, report);
     this.forgetting = new Forgetting({
       sessionId: this.sessionId,
       task: this.task,
@@ -234,6 +235,15 @@ export class Session {
     this.publish();
   }
 
+  /**
+   * Warns of another process that has the session open too, and registers this one again when that one is gone. Done with each
+   * request, and on a clock where a person watches.
+   */
+  watchProcesses({ isAtWork = false } = {}): void {
+    this.otherProcess.look();
+    void this.task.presence.stay({ isAtWork });
+  }
+
   /** Learns what other agents were asked, within the time that an answer can wait. */
   meet(which: Met): Promise<void> {
     return Promise.race([this.access.meet(which), delay(MEETING_MAX_MS, undefined, { ref: false })]);
@@ -246,7 +256,7 @@ export class Session {
     void this.journal.announce();
     void this.journal.sync();
     await this.meet("running children");
-    void this.task.stay({ isAtWork: true });
+    this.watchProcesses({ isAtWork: true });
     // Switched off, a session keeps the windows it has but gets nothing new.
     if (!this.enabled() && isUntouched) return withoutRequests(messages);
     const ctx = this.#ctx;

@@ -82,7 +82,7 @@ export async function examine(host: Host, session: Session, surroundings: Surrou
       metas.map((meta) => join(meta, "locks")),
       [journalLock],
     ),
-    checkProcesses(task.otherProcess()),
+    checkProcesses(task.presence.otherProcess()),
     ...kept,
     checkAdapter(adapter, task.parent !== null, hostPackage()?.name),
     checkChildren(childProblems(session, session.openedMs)),

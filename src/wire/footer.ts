@@ -23,7 +23,7 @@ function categoryOf(session: Session): string | undefined {
   }
 }
 
-function statusOf(session: Session, isOpenElsewhere: boolean): string | undefined {
+function statusOf(session: Session): string | undefined {
   const { branch, live, windows, aside, access } = session;
   const { id, opener } = branch.current;
   const ctx = session.context();
@@ -35,7 +35,7 @@ function statusOf(session: Session, isOpenElsewhere: boolean): string | undefine
     isIdle: ctx.isIdle() && live.state.live.manual === undefined,
     isWithoutNote: opener !== undefined && isWithoutNote(opener),
     aside: aside.reason?.short,
-    isOpenElsewhere,
+    isOpenElsewhere: session.otherProcess.isThere,
     goesAtEnd: session.forgetting.isAsked(),
     children: access.children().length,
     category: categoryOf(session),
@@ -47,14 +47,15 @@ export function footerSteps(host: Host, sessions: Sessions) {
   let looking: NodeJS.Timeout | undefined;
   const redraw = (ctx: HostContext) => {
     if (!ctx.hasUI) return;
-    const session = sessions.of(ctx);
-    const text = statusOf(session, session.otherProcess.look());
+    const text = statusOf(sessions.of(ctx));
     if (text !== drawn) showStatus(ctx, STATUS_KEY, text);
     drawn = text;
   };
   const look = () => {
     try {
-      redraw(sessions.running.context());
+      const { running } = sessions;
+      running.watchProcesses();
+      redraw(running.context());
     } catch {
       // The session is gone, or cannot be read now.
     }

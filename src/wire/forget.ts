@@ -42,7 +42,7 @@ async function forgetThis(session: Session, ctx: HostContext): Promise<string> {
   }
   if (task.isEphemeral) return "This session has no file: what it writes goes when it ends anyway.";
   if (session.forgetting.isAsked()) return forgetAgain(session, ctx);
-  const other = task.otherProcess();
+  const other = task.presence.otherProcess();
   if (other !== undefined)
     return `Nothing will be removed: another Pi, process ${other}, has this session open too. End that one first, then ask again.`;
   const detail = `${WHAT} are removed from ${task.context.storageRoot} when it ends, for good: ${ENDS}. ${TAKEN_BACK} Pi's own session file stays.`;

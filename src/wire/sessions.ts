@@ -7,7 +7,7 @@ import type { HostPackage } from "../packages/host.ts";
 import { Session } from "../session/session.ts";
 import type { Work } from "../storage/work.ts";
 import type { Joining } from "../task/joining.ts";
-import type { Ending } from "../task/membership.ts";
+import type { Ending } from "../task/presence.ts";
 import type { Surroundings } from "./doctor.ts";
 import { JOURNAL_WORK, NOTES_WORK, shownWork } from "./progress.ts";
 

@@ -43,7 +43,7 @@ async function outOfSight({ open }: Place): Promise<SessionTask> {
 async function ended({ open }: Place): Promise<SessionTask> {
   const { task } = open(inMemory("ended"));
   await task.join();
-  await task.markEnded();
+  await task.presence.markEnded();
   return task;
 }
 

@@ -124,7 +124,7 @@ describe("a place that cannot be written", () => {
     await task.join();
     await task.join();
     expect(problems).toEqual([expect.stringMatching(/The registry of this root task could not be.*EROFS/)]);
-    await task.markEnded();
+    await task.presence.markEnded();
     healthy = true;
     await task.join();
     expect(task.registry.read()).toHaveLength(1);
@@ -166,7 +166,7 @@ describe("a registry that cannot be read", () => {
       expect(() => again.agents()).toThrow(message);
       expect(() => again.category()).toThrow(message);
       expect(() => again.agentNamed("/root")).toThrow(message);
-      await again.markEnded();
+      await again.presence.markEnded();
     }
     const named = place.open(inMemory("n"), { membership: memberOf(task, { agentName: "n" }) });
     expect(named.task.agent).toBe("/root/n");
@@ -183,7 +183,7 @@ test("whatever call fails, opening never throws and a second try works", { timeo
     const { disk, failed } = failingDisk(number, "EIO");
     const { task, problems } = place.open(identity, { disk, lockWaitMs: 20 });
     await task.join();
-    await task.markEnded();
+    await task.presence.markEnded();
     if (failed() === undefined) break;
     const where = `call ${number}, ${failed()}`;
     expect(problems.length, where).toBeLessThanOrEqual(1);

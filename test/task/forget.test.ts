@@ -16,7 +16,7 @@ const AN_HOUR_MS = 3_600_000;
 async function ephemeral({ open }: Place, id: string, restedMs: number): Promise<SessionTask> {
   const { task } = open(inMemory(id));
   await task.join();
-  await task.markEnded();
+  await task.presence.markEnded();
   const written = new Date(Date.now() - restedMs);
   utimesSync(task.registry.layout.registry, written, written);
   return task;
@@ -69,8 +69,8 @@ test("the record of where a session is stays when it says another task by now", 
     await root.join();
     const { task } = place.open(session, { membership: memberOf(root) });
     await task.join();
-    await task.markEnded();
-    await root.markEnded();
+    await task.presence.markEnded();
+    await root.presence.markEnded();
   }
   const { storageRoot } = first.context;
   const located = () => place.open(session).task.context.runId;
@@ -117,7 +117,7 @@ test("who comes while a task is removed starts anew there and loses nothing; wha
   const make = async (identity: SessionIdentity) => {
     const { task } = place.open(identity);
     await task.join();
-    await task.markEnded();
+    await task.presence.markEnded();
     return task;
   };
   for (const identity of [inMemory("unfiled"), place.session("filed")]) {

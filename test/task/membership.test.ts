@@ -33,7 +33,7 @@ describe("a new session", () => {
     expect(task.category()).toBe(null);
     expect(() => task.agentNamed("/root/x")).toThrow(/No agent "\/root\/x".*only \/root, yourself/);
     task.sweep();
-    await task.markEnded();
+    await task.presence.markEnded();
     expect(treeOf(place.base)).toEqual(before);
     expect(problems).toEqual([]);
   });
@@ -54,7 +54,7 @@ describe("a new session", () => {
     expect(task.context.storageRoot).toBe(storageRoot);
     expect(existsSync(join(storageRoot, "tasks/m/registry.json"))).toBe(true);
     expect(treeOf(place.base).every((path) => path.startsWith("agent"))).toBe(true);
-    await task.markEnded();
+    await task.presence.markEnded();
     // Whoever holds the context still reads it.
     const reader = place.open(place.session("c"), { membership: memberOf(task) });
     expect(reader.task.agentNamed("/root")).toMatchObject({ running: false, notesRoot: task.notesRoot });
@@ -160,7 +160,7 @@ describe("a child", () => {
     const membership = memberOf(task, { agentName: "x" });
     const child = place.open(inMemory("c"), { membership }).task;
     await child.join();
-    await child.markEnded();
+    await child.presence.markEnded();
     expect(task.agentNamed("/root/x")).toMatchObject({ running: false, state: { type: "ended" } });
     const again = place.open(inMemory("c"), { membership }).task;
     expect(again.notesRoot).toBe(child.notesRoot);

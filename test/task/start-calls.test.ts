@@ -28,7 +28,7 @@ test("a start looks once for other agents' notes, once for sessions without a fi
   const { calls, disk } = counted();
   const task = open(disk);
   calls.length = 0;
-  expect(task.earlierProcess).toBeUndefined();
+  expect(task.presence.earlierProcess).toBeUndefined();
   expect(task.otherNotes()).toEqual([]);
   await sweepEphemeral({ agentDir, disk, own: task.context.storageRoot });
   expect(calls).toHaveLength(3);

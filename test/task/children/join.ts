@@ -27,6 +27,6 @@ for (const sessionId of ids.split(",")) {
 }
 if (then === "stay") {
   await once(process, "message");
-  for (const task of tasks) await task.markEnded();
+  for (const task of tasks) await task.presence.markEnded();
 }
 process.disconnect();
