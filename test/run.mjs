@@ -55,7 +55,7 @@ const LONG_S = {
   "test/journal/processes.test.ts": 21,
   "test/hosts/todo.test.ts": 19,
   "test/hosts/long-sessions.test.ts": 17,
-  "test/hosts/reports-abort.test.ts": 17,
+  "test/hosts/aborts.test.ts": 17,
   "test/hosts/two-processes.test.ts": 17,
   "test/dispatch/dispatcher.test.ts": 16,
   "test/hosts/settings-bytes.test.ts": 16,

@@ -1,5 +1,5 @@
-// Report 25: an abort at any moment of a change leaves a usable window, old or new. Each change is cut off at many points
-// of its course; then the next prompt must work with all tools.
+// An abort at any moment of a change leaves a usable window, old or new. Each change is cut off at many points of its
+// course; then the next prompt must work with all tools.
 import { describe, expect, it } from "vitest";
 import { type Answer, type Block, call, type Request, text } from "../../fixtures/pi/scripted-model.ts";
 import type { PiSession } from "../../fixtures/pi/session.ts";
@@ -95,7 +95,7 @@ async function atEachMoment(batches: readonly Answer[]): Promise<void> {
   await Promise.all(MOMENTS.map(one));
 }
 
-describe("report 25: an abort at any moment leaves a usable window", () => {
+describe("an abort at any moment leaves a usable window", () => {
   it("of a change by new_context beside another call", async () => {
     const batch = using(1_000, slow(40), call("new_context"));
     await atEachMoment([using(1_000, slow()), batch, using(1_000, text("done"))]);

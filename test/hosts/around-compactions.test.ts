@@ -1,5 +1,5 @@
-// What users complain about around compactions (the list stands in reports.test.ts): messages queued meanwhile, a fence
-// that is there already, a process that died in between, and hooks that fail.
+// Around a compaction: messages queued meanwhile, a fence that is there already, a process that died in between, and hooks
+// that fail.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { SessionManager } from "@mariozechner/pi-coding-agent";
@@ -40,9 +40,9 @@ const REPEATS = currentHostName() === "0.73.1";
 const slowCheckpoint = (request: Request, n: number) =>
   isAsked(request) && !isSaved(request) ? { content: [note()], delayMs: 250 } : `answer ${n} ${LONG}`;
 
-describe("report 5", () => {
+describe("messages around a manual compact", () => {
   for (const how of ["steer", "followUp"] as const) {
-    it(`report 5: a ${how} sent while a manual compact waits for its checkpoint gets through exactly once`, async () => {
+    it(`a ${how} sent while a manual compact waits for its checkpoint gets through exactly once`, async () => {
       const s = await pi({ settings: SHORT_COMPACTION, next: slowCheckpoint });
       await s.prompt("first request");
       const compacting = s.session.compact();
@@ -64,7 +64,7 @@ describe("report 5", () => {
       expect(first(s.requests.at(-1))).toContain("window, w2");
     });
 
-    it(`report 5: a ${how} queued before a manual compact stopped the work gets through exactly once`, async () => {
+    it(`a ${how} queued before a manual compact stopped the work gets through exactly once`, async () => {
       const s = await pi({
         settings: SHORT_COMPACTION,
         factories: [slowTool],
@@ -89,7 +89,7 @@ describe("report 5", () => {
     });
   }
 
-  it("report 5: a steer sent while a manual compact waits that comes to nothing gets through exactly once, in the old window", async () => {
+  it("a steer sent while a manual compact waits that comes to nothing gets through exactly once, in the old window", async () => {
     const s = await pi({
       settings: SHORT_COMPACTION,
       next: (request, n) =>
@@ -112,7 +112,7 @@ describe("report 5", () => {
     expect(whole(now)).not.toContain("Checkpoint required");
   });
 
-  it("report 5: a prompt sent while a manual compact waits is refused by the host, and nothing of it is lost in silence", async () => {
+  it("a prompt sent while a manual compact waits is refused by the host, and nothing of it is lost in silence", async () => {
     const s = await pi({ settings: SHORT_COMPACTION, next: slowCheckpoint });
     await s.prompt("first request");
     const compacting = s.session.compact();
@@ -127,8 +127,8 @@ describe("report 5", () => {
   });
 });
 
-describe("report 7", () => {
-  it("report 7: messages queued while a checkpoint is written are delivered after the change, in order, none stuck", async () => {
+describe("messages during a change", () => {
+  it("messages queued while a checkpoint is written are delivered after the change, in order, none stuck", async () => {
     const s = await pi({
       factories: [slowTool],
       next: (_request, n) => {
@@ -150,7 +150,7 @@ describe("report 7", () => {
     expect(s.session.pendingMessageCount).toBe(0);
   });
 
-  it("report 7: a prompt that comes while old windows are dropped is answered once, in the window that is open", async () => {
+  it("a prompt that comes while old windows are dropped is answered once, in the window that is open", async () => {
     const s = await pi({
       ui: true,
       settings: SHORT_COMPACTION,
@@ -260,8 +260,8 @@ async function breakable(directory: string): Promise<{ manager: SessionManager; 
   };
 }
 
-describe("report 23", () => {
-  it("report 23: an exception in our compaction hook cancels the compaction, is shown once, and no summary is asked for", async () => {
+describe("a compaction hook that fails", () => {
+  it("an exception in our compaction hook cancels the compaction, is shown once, and no summary is asked for", async () => {
     const folder = (await pi({ next: () => "" })).directory;
     const { manager, breakIt, mend } = await breakable(folder);
     const s = await pi({
@@ -287,7 +287,7 @@ describe("report 23", () => {
     expect(whole(s.requests[2])).toContain("answer 1");
   });
 
-  it("report 23: an exception at the host's threshold is no summary either, and the run goes on", async () => {
+  it("an exception at the host's threshold is no summary either, and the run goes on", async () => {
     const folder = (await pi({ next: () => "" })).directory;
     const { manager, breakIt, mend } = await breakable(folder);
     const s = await pi({
