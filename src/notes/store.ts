@@ -204,7 +204,6 @@ export class NotesStore {
   async #change(change: Change): Promise<NoteWrite> {
     const { path } = change;
     const shown = this.#notes.shown(path);
-    await this.#files.load();
     const lockName = lockNameOf(path);
     return this.#locks.withLock({ name: lockName, shown }, (held) => {
       const file = this.#notes.find(path);

@@ -1,12 +1,11 @@
-// Replacing a file whole: written and flushed beside its place, then put there by one rename, so that a reader sees the
-// old content or the new and nothing between. It must never write in the place itself.
+// Replacing a file whole: a temporary is written and flushed in another folder of the same disk, then put in place by one
+// rename, so that a reader sees the old content or the new and nothing between. The libraries for this put their temporary
+// beside the target and cannot ask whether the lock is still held before they rename; a second rename was the price.
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { codeOf, type DiskCalls, ensurePrivateDirectory, FILE_MODE, NODE_DISK, storageFailure } from "./disk.ts";
 import { isLockName, reclaimStaleLock } from "./lock-calls.ts";
 import { lockDirectoryNowMs } from "./lock-guard.ts";
-
-type WriteAtomic = typeof import("write-file-atomic");
 
 export interface Commit {
   /** Absolute path of the file to put in place; its directory exists. */
@@ -14,13 +13,13 @@ export interface Commit {
   readonly content: Buffer;
   /** The lock this happens under; left-overs of that lock's dead holders carry its name. */
   readonly lockName: string;
-  /** The file as the subject of a sentence for whoever reads an error. */
+  /** The file as an error names it: the subject of a sentence. */
   readonly shown: string;
-  /** The last look before the rename; it throws when the commit may not happen. */
+  /** Called right before the rename; throws when the commit may not happen. */
   readonly beforeRename: () => void;
-  /** The file's time of update; the present when left out. */
+  /** The file's time of update; default: now. */
   readonly modified?: Date;
-  /** False for what can be done without after a power cut: it is then not flushed. */
+  /** False for what may be lost in a power cut: it is not flushed. */
   readonly flush?: boolean;
 }
 
@@ -28,35 +27,34 @@ export interface Commit {
 export class AtomicFiles {
   readonly temporaryDirectory: string;
   readonly #disk: DiskCalls;
-  #write: WriteAtomic | undefined;
 
   constructor(temporaryDirectory: string, disk: DiskCalls = NODE_DISK) {
     this.temporaryDirectory = temporaryDirectory;
     this.#disk = disk;
   }
 
-  /** To be awaited before the first commit: the library is loaded with the first write, not at start-up. */
-  async load(): Promise<void> {
-    this.#write ??= (await import("write-file-atomic")).default;
-  }
-
   commit(commit: Commit): void {
-    if (this.#write === undefined) throw new Error("AtomicFiles.load() was not awaited before commit()");
     const temporary = join(this.temporaryDirectory, `${commit.lockName}.${randomUUID()}`);
     try {
       ensurePrivateDirectory(this.#disk, this.temporaryDirectory);
-      this.#write.sync(temporary, commit.content, { mode: FILE_MODE, fsync: commit.flush ?? true });
-      // A disk that fills up may take a part without an error.
-      const written = this.#disk.lstatSync(temporary).size;
-      if (written !== commit.content.length) {
-        throw new Error(`only ${written} of ${commit.content.length} bytes could be written (is the disk full?)`);
-      }
-      if (commit.modified) this.#disk.utimesSync(temporary, commit.modified, commit.modified);
+      this.#fill(temporary, commit);
       commit.beforeRename();
       this.#disk.renameSync(temporary, commit.target);
     } catch (error) {
       discard(this.#disk, temporary);
       throw storageFailure(error, { shown: commit.shown, doing: "written" });
+    }
+  }
+
+  #fill(temporary: string, { content, modified, flush = true }: Commit): void {
+    const disk = this.#disk;
+    const descriptor = disk.openSync(temporary, "wx", FILE_MODE);
+    try {
+      writeWhole(disk, descriptor, content);
+      if (modified) disk.utimesSync(temporary, modified, modified);
+      if (flush) disk.fsyncSync(descriptor);
+    } finally {
+      disk.closeSync(descriptor);
     }
   }
 }

@@ -13,6 +13,7 @@ import {
   NODE_DISK,
   READ_PLAIN_FLAGS,
   storageFailure,
+  writeWhole,
 } from "./disk.ts";
 
 const PIECE_BYTES = 1_048_576;
@@ -103,11 +104,7 @@ export async function copyPlainFile(source: string, target: string, options: Cop
   try {
     descriptor = disk.openSync(target, "wx", FILE_MODE);
     const open = descriptor;
-    const facts = await readPieces(source, options, (piece) => {
-      for (let written = 0; written < piece.length; ) {
-        written += disk.writeSync(open, piece, written, piece.length - written);
-      }
-    });
+    const facts = await readPieces(source, options, (piece) => writeWhole(disk, open, piece));
     if (flush) disk.fdatasyncSync(open);
     return facts;
   } catch (error) {

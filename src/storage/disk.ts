@@ -27,6 +27,7 @@ export type DiskCalls = Pick<
   | "fdatasync"
   | "fdatasyncSync"
   | "fstatSync"
+  | "fsyncSync"
   | "ftruncateSync"
   | "linkSync"
   | "lstatSync"
@@ -80,6 +81,15 @@ export function storageFailure(error: unknown, attempt: Attempt): TokenBudgetErr
   const wayOut = WAYS_OUT[codeOf(error) ?? ""] ?? ANY_WAY_OUT;
   const message = `${attempt.shown} could not be ${attempt.doing}: ${messageOf(error)}. ${stands} ${wayOut}`;
   return new TokenBudgetError("storage_failed", message, { cause: error });
+}
+
+/** Writes all of `bytes` at the descriptor's position: a disk that fills up may take a part at a time. */
+export function writeWhole(disk: DiskCalls, descriptor: number, bytes: Buffer): void {
+  for (let written = 0; written < bytes.length; ) {
+    const taken = disk.writeSync(descriptor, bytes, written, bytes.length - written);
+    if (taken === 0) throw new Error(`only ${written} of ${bytes.length} bytes could be written (is the disk full?)`);
+    written += taken;
+  }
 }
 
 /** When a file was last written, in whole milliseconds: a time that was set comes back a fraction off. */

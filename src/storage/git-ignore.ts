@@ -1,6 +1,7 @@
 // Keeps a folder of ours out of every git work tree around it, so that no transcript is committed by accident.
 import { join } from "node:path";
-import { type DiskCalls, ensurePrivateDirectory, FILE_MODE, NODE_DISK } from "./disk.ts";
+import { writeNewText } from "./blobs.ts";
+import { type DiskCalls, ensurePrivateDirectory, NODE_DISK } from "./disk.ts";
 
 /** It matches the file itself too. */
 const EVERYTHING = "# Written by pi-token-budget: notes and transcripts are not for the repository.\n*\n";
@@ -9,12 +10,7 @@ const EVERYTHING = "# Written by pi-token-budget: notes and transcripts are not 
 export function keepOutOfGit(folder: string, disk: DiskCalls = NODE_DISK): void {
   try {
     ensurePrivateDirectory(disk, folder);
-    const descriptor = disk.openSync(join(folder, ".gitignore"), "wx", FILE_MODE);
-    try {
-      disk.writeSync(descriptor, EVERYTHING);
-    } finally {
-      disk.closeSync(descriptor);
-    }
+    writeNewText(join(folder, ".gitignore"), EVERYTHING, disk);
   } catch {
     // There already; or the disk fails, and the write behind this one says so.
   }

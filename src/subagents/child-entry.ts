@@ -109,7 +109,6 @@ export async function writeChildEntry(
     throw storageFailure(error, { shown, doing: "written" });
   }
   const files = new AtomicFiles(place.temporaryDirectory ?? join(directory, "tmp"), disk);
-  await files.load();
   // No lock: every process of the task writes the same text, whole, and a reader sees one or the other.
   files.commit({ target: path, content, shown, lockName: LOCK_NAME, beforeRename: () => undefined });
   return path;

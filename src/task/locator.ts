@@ -222,7 +222,6 @@ export class Locators {
   async #write(storage: string, key: string, location: Location): Promise<void> {
     const source = this.#source(storage, key);
     const { locks, files } = this.#parts(storage);
-    await files.load();
     const lockName = hashedName(key);
     await locks.withLock({ name: lockName, shown: source.shown }, (held) => {
       if (isDeepStrictEqual(this.#read(source), location)) return;

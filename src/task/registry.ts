@@ -141,7 +141,6 @@ export class Registry implements TaskFacts {
 
   /** Changes the agents under the lock; what `change` throws comes through and changes nothing. */
   async update(change: (roster: Roster) => Roster): Promise<Roster> {
-    await this.#files.load();
     return this.#locks.withLock({ name: LOCK_NAME, shown: SHOWN }, (held) => {
       const before = this.#readFile();
       const after = change(before);

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { TokenBudgetError } from "../../src/errors.ts";
 import { AtomicFiles, type Commit, sweepLeftOvers } from "../../src/storage/atomic-file.ts";
 import { type DiskCalls, NODE_DISK } from "../../src/storage/disk.ts";
-import { ATOMIC_WRITE_CALLS, errnoError, failingDisk, temporaryDirectory, treeOf, watchedDisk } from "./disks.ts";
+import { errnoError, failingDisk, temporaryDirectory, treeOf, watchedDisk } from "./disks.ts";
 
 const CODES = ["ENOSPC", "EIO", "EACCES", "EMFILE", "EROFS"] as const;
 const STALE_MS = 10_000;
@@ -20,13 +20,12 @@ interface Place {
   commit(text: string, more?: Partial<Commit>): void;
 }
 
-async function placeWith(old: string | undefined, disk: DiskCalls = NODE_DISK): Promise<Place> {
+function placeWith(old: string | undefined, disk: DiskCalls = NODE_DISK): Place {
   const directory = temporaryDirectory();
   const target = join(directory, "a.md");
   const temporaries = join(directory, "meta", "tmp");
   if (old !== undefined) writeFileSync(target, old);
   const files = new AtomicFiles(temporaries, disk);
-  await files.load();
   const base = { target, lockName: "lock", shown: "The note a.md", beforeRename: () => undefined };
   return {
     target,
@@ -50,8 +49,8 @@ function expectOldStands({ target, temporaries }: Place, old: string | undefined
 }
 
 describe("a commit", () => {
-  test("creates and replaces files for their owner only", async () => {
-    const place = await placeWith(undefined);
+  test("creates and replaces files for their owner only", () => {
+    const place = placeWith(undefined);
     const modified = new Date("2020-02-03T04:05:06.789Z");
     place.commit("new", { modified });
     expect(readFileSync(place.target, "utf8")).toBe("new");
@@ -63,8 +62,8 @@ describe("a commit", () => {
     expect(treeOf(place.temporaries)).toEqual([]);
   });
 
-  test("that may not happen after all leaves the old content", async () => {
-    const place = await placeWith("old");
+  test("that may not happen after all leaves the old content", () => {
+    const place = placeWith("old");
     const lost = new TokenBudgetError("lock_lost", "lost");
     const beforeRename = () => {
       throw lost;
@@ -73,10 +72,10 @@ describe("a commit", () => {
     expectOldStands(place, "old");
   });
 
-  test.each(CODES)("leaves the old content and says so when any of its calls fails with %s", async (code) => {
+  test.each(CODES)("leaves the old content and says so when any of its calls fails with %s", (code) => {
     for (let number = 0; ; number++) {
       const { disk, failed } = failingDisk(number, code);
-      const place = await placeWith("old", disk);
+      const place = placeWith("old", disk);
       const error = thrownBy(() => place.commit("new", { modified: new Date() }));
       if (failed() === undefined) break;
       expect(error, failed()).toMatchObject({ code: "storage_failed", cause: { code } });
@@ -89,28 +88,35 @@ describe("a commit", () => {
     }
   });
 
-  test.each(ATOMIC_WRITE_CALLS)("leaves the old content when %s of the temporary fails", async (call) => {
-    const place = await placeWith("old", { ...NODE_DISK });
-    vi.spyOn(fs, call).mockImplementationOnce(() => {
-      throw errnoError("ENOSPC", call);
-    });
-    expect(thrownBy(() => place.commit("new"))).toMatchObject({ code: "storage_failed", cause: { code: "ENOSPC" } });
-    expectOldStands(place, "old");
-    place.commit("next");
-    expect(readFileSync(place.target, "utf8")).toBe("next");
-  });
-
-  test("of which the disk took only a part is an error", async () => {
-    const place = await placeWith("old");
-    vi.spyOn(fs, "writeSync").mockImplementationOnce(() => 3);
-    const error = thrownBy(() => place.commit("new content"));
+  test("that the disk takes a byte at a time is whole, and one that it takes nothing of is an error", () => {
+    const place = placeWith("old");
+    const { writeSync } = fs;
+    const byteByByte = vi.spyOn(fs, "writeSync");
+    byteByByte.mockImplementation(((file: number, bytes: Buffer, at: number) => writeSync(file, bytes, at, 1)) as never);
+    place.commit("new content");
+    expect(readFileSync(place.target, "utf8")).toBe("new content");
+    byteByByte.mockImplementation(() => 0);
+    const error = thrownBy(() => place.commit("newer content"));
     expect(error).toMatchObject({ code: "storage_failed" });
-    expect(String(error)).toContain("only 0 of 11 bytes");
-    expectOldStands(place, "old");
+    expect(String(error)).toContain("only 0 of 13 bytes");
+    expectOldStands(place, "new content");
   });
 
-  test("does not go through a link in the place of its own directory", async () => {
-    const place = await placeWith("old");
+  test("costs six calls, one of them a flush", () => {
+    const calls: string[] = [];
+    const place = placeWith("old", watchedDisk((call) => calls.push(call)));
+    place.commit("new");
+    calls.length = 0;
+    place.commit("newer");
+    const all = ["lstatSync", "openSync", "writeSync", "fsyncSync", "closeSync", "renameSync"];
+    expect(calls).toEqual(all);
+    calls.length = 0;
+    place.commit("not flushed", { flush: false });
+    expect(calls).toEqual(all.filter((call) => call !== "fsyncSync"));
+  });
+
+  test("does not go through a link in the place of its own directory", () => {
+    const place = placeWith("old");
     const elsewhere = temporaryDirectory();
     mkdirSync(join(place.temporaries, ".."));
     symlinkSync(elsewhere, place.temporaries);

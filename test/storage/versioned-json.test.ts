@@ -8,10 +8,9 @@ import { temporaryDirectory } from "./disks.ts";
 
 const DAMAGED = ["", "{", "[]", "null", "3", "{}", '{"version":"1"}', '{"version":0}', '{"version":1.5}'];
 
-async function place() {
+function place() {
   const directory = temporaryDirectory();
   const files = new AtomicFiles(join(directory, "tmp"));
-  await files.load();
   const source = { file: join(directory, "registry.json"), version: 2, shown: "The registry" };
   const write = (fields: Record<string, unknown>, replaceDamaged = false) =>
     writeVersionedJson(files, source, { fields, lockName: "r", beforeRename: () => undefined, replaceDamaged });
@@ -19,23 +18,23 @@ async function place() {
 }
 
 describe("a versioned file", () => {
-  test("holds what was written, with the version", async () => {
-    const { source, write } = await place();
+  test("holds what was written, with the version", () => {
+    const { source, write } = place();
     expect(readVersionedJson(source)).toBeUndefined();
     write({ agents: ["/root"], version: 99 });
     expect(readVersionedJson(source)).toEqual({ agents: ["/root"], version: 2 });
   });
 
-  test("of an older format is read as it is", async () => {
-    const { source, write } = await place();
+  test("of an older format is read as it is", () => {
+    const { source, write } = place();
     writeFileSync(source.file, '{"version":1,"old":true}');
     expect(readVersionedJson(source)).toEqual({ version: 1, old: true });
     write({});
     expect(readVersionedJson(source)).toEqual({ version: 2 });
   });
 
-  test("of a newer format is refused and never rewritten", async () => {
-    const { source, write } = await place();
+  test("of a newer format is refused and never rewritten", () => {
+    const { source, write } = place();
     const newer = '{"version":3,"x":1}';
     writeFileSync(source.file, newer);
     for (const attempt of [() => readVersionedJson(source), () => write({}), () => write({}, true)]) {
@@ -45,8 +44,8 @@ describe("a versioned file", () => {
     expect(readFileSync(source.file, "utf8")).toBe(newer);
   });
 
-  test.each(DAMAGED)("that is damaged (%s) is an error that names it, and stays", async (content) => {
-    const { source, write } = await place();
+  test.each(DAMAGED)("that is damaged (%s) is an error that names it, and stays", (content) => {
+    const { source, write } = place();
     writeFileSync(source.file, content);
     for (const attempt of [() => readVersionedJson(source), () => write({})]) {
       expect(attempt).toThrow(expect.objectContaining({ code: "storage_failed" }));

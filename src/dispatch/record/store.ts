@@ -263,7 +263,6 @@ export class RecordStore {
   }
 
   async #locked<T>(id: string, work: (held: HeldLock) => T): Promise<T> {
-    await this.#atomic.load();
     return this.#locks.withLock({ name: id, shown: this.#source(id).shown }, work);
   }
 
