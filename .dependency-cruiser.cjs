@@ -6,6 +6,7 @@ const ROOMS = [
   "errors",
   "shapes",
   "schema",
+  "schema-check",
   "packed",
   "figures",
   "similar",
@@ -50,7 +51,7 @@ const ROOMS = [
 const TOP = "wire|extension|index";
 
 const PURE =
-  "^src/(log/|todo/|window/(machine|log-state|facts|phase|pairing|budget|projection|bootstrap|openings|consolidation|controls|responses|refusals|notices|unwritten|labels|room|usage)|acp/(plans|wire)\\.|extract/(forms|html|render)\\.|json-lines\\.|dispatch/(record/(schema|rules|view)|brief/(prompt|transcript)|files/(names|roles)|run/(pi-events|run-log|slots)|quota|routing)\\.|history/search|notes/paths|task/(category|addresses|context|location|roster)\\.ts|category/(labels|router|log|classification)\\.ts)";
+  "^src/(log/|todo/|window/(machine|log-state|facts|phase|pairing|budget|projection|bootstrap|openings|consolidation|controls|responses|refusals|notices|unwritten|labels|room|usage)|acp/(plans|wire)\\.|extract/(forms|html|render)\\.|json-lines\\.|schema-check\\.|dispatch/(record/(schema|rules|view)|brief/(prompt|transcript)|files/(names|roles)|run/(pi-events|run-log|slots)|quota|routing)\\.|history/search|notes/paths|task/(category|addresses|context|location|roster)\\.ts|category/(labels|router|log|classification)\\.ts)";
 
 /** The rooms of src/dispatch, and what each may import of it besides itself. */
 const DISPATCH_ROOMS = {
@@ -122,7 +123,7 @@ module.exports = {
       to: {
         path: "^src/",
         pathNot:
-          "^src/(dispatch|extract|category|history|journal|log|subagents|task|host|packages|storage)/|^src/(errors|options|json-lines|prompts|schema|shapes)\\.ts",
+          "^src/(dispatch|extract|category|history|journal|log|subagents|task|host|packages|storage)/|^src/(errors|options|json-lines|prompts|schema|schema-check|shapes)\\.ts",
       },
     },
     ...Object.entries(DISPATCH_ROOMS).map(([room, below]) => ({

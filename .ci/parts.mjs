@@ -18,7 +18,7 @@ const PARTS = [
   ["session", /^src\/(host\/(entries|compaction)|ui\/(columns|todo-lines|status)|(similar|figures))\.ts/],
   [
     CORE,
-    /^src\/((wire|host|ui)\/|(index|extension|packed|errors|options|shapes|launcher|settings|settings-schema|settings-values|settings-layers|schema)\.ts)/,
+    /^src\/((wire|host|ui)\/|(index|extension|packed|errors|options|shapes|launcher|settings|settings-schema|settings-values|settings-layers|schema|schema-check)\.ts)/,
   ],
   [CORE, /^src\/(tools\/(specs|define|todo)|todo\/list|acp\/wire|category\/guard)\.ts/],
   [CORE, /^src\/(packages\/(own|found|host)|task\/(context|joining)|storage\/disk)\.ts/],

@@ -2,8 +2,9 @@
 import { type CategoryModels, readCategories } from "./category/labels.ts";
 import { shownValue } from "./errors.ts";
 import type { SettingsFile } from "./host/settings-files.ts";
+import { schemaProblem } from "./schema-check.ts";
 import { type SettingName, Settings, type ToolSwitches } from "./settings-schema.ts";
-import { checked, type Fault, fits, ruleOf, type Values } from "./settings-values.ts";
+import { checked, type Fault, ruleOf, type Values } from "./settings-values.ts";
 import { isRecord } from "./shapes.ts";
 
 export interface Layer {
@@ -85,7 +86,7 @@ export function fromEnvironment(env: Environment, problems: string[]): Values {
     if (text === undefined || text.trim() === "") return;
     const value = Number(text);
     const schema = Settings.properties[name];
-    if (fits(schema, value)) values[name] = value;
+    if (schemaProblem(schema, value) === undefined) values[name] = value;
     else problems.push(`${variable} is ${shownValue(text)}, not ${ruleOf(schema)}; it is passed over.`);
   };
   read("PI_TOKEN_BUDGET_REMINDER_PERCENT", "reminderRemainingPercent");

@@ -53,14 +53,14 @@ export const Settings = Type.Object({
     default: true,
     description: "Whether a forked session starts with a copy of the notes of the agent it was forked from.",
   }),
-  tools: Type.Unsafe<ToolSwitches>({
-    type: "object",
-    propertyNames: { enum: TOOL_NAMES },
-    additionalProperties: { type: "boolean" },
-    default: {},
-    description:
-      'Tools to leave out, as `{ "todo_write": false }`. Read when Pi loads the package; either file may leave a tool out.',
-  }),
+  tools: Type.Unsafe<ToolSwitches>(
+    Type.Object(Object.fromEntries(TOOL_NAMES.map((name) => [name, Type.Optional(Type.Boolean())])), {
+      additionalProperties: false,
+      default: {},
+      description:
+        'Tools to leave out, as `{ "todo_write": false }`. Read when Pi loads the package; either file may leave a tool out.',
+    }),
+  ),
   historyItemPreviewChars: Type.Integer({
     minimum: 1,
     default: 400,

@@ -1,7 +1,8 @@
 // The rules of single settings: what a value must be, and what is said of one that is not, or that does nothing. Pure.
 import { shownValue } from "./errors.ts";
 import type { TSchema } from "./schema.ts";
-import { type SettingName, Settings, type ToolSwitches, TriggerFields } from "./settings-schema.ts";
+import { schemaProblem } from "./schema-check.ts";
+import { type SettingName, Settings, TriggerFields } from "./settings-schema.ts";
 import { isRecord } from "./shapes.ts";
 import { similarNames } from "./similar.ts";
 import { TOOL_NAMES } from "./tools/specs.ts";
@@ -21,34 +22,6 @@ export function ruleOf(schema: TSchema): string {
   const range =
     schema.maximum === undefined ? `of at least ${schema.minimum}` : `from ${schema.minimum} to ${schema.maximum}`;
   return `${schema.type === "integer" ? "a whole number" : "a number"} ${range}`;
-}
-
-function isQuota(value: unknown): boolean {
-  if (!isRecord(value)) return false;
-  return Object.entries(value).every(([name, limit]) => {
-    if (typeof limit !== "number" || !Number.isFinite(limit) || limit <= 0) return false;
-    return name === "amount" || (name === "tokens" && Number.isSafeInteger(limit));
-  });
-}
-
-function isToolSwitches(value: unknown): value is ToolSwitches {
-  const names: readonly string[] = TOOL_NAMES;
-  return (
-    isRecord(value) && Object.entries(value).every(([name, on]) => names.includes(name) && typeof on === "boolean")
-  );
-}
-
-export function fits(schema: TSchema, value: unknown): boolean {
-  if (schema.type === "boolean") return typeof value === "boolean";
-  if (schema.type === "array")
-    return Array.isArray(value) && value.every((item) => typeof item === "string" && item !== "");
-  if (schema.type === "object") return isToolSwitches(value);
-  if (schema.type === undefined) return value === null || isQuota(value);
-  if (typeof value !== "number" || !Number.isFinite(value)) return false;
-  if (schema.type === "integer" && !Number.isSafeInteger(value)) return false;
-  return (
-    value >= (schema.minimum as number) && value <= ((schema.maximum as number | undefined) ?? Number.POSITIVE_INFINITY)
-  );
 }
 
 /** Names as alike as this (0 to 1) are one with a slip of the finger. */
@@ -76,7 +49,7 @@ export function checked(group: unknown, where: string, triggersOnly: boolean, pr
     const schema = Object.hasOwn(Settings.properties, name) ? Settings.properties[name as SettingName] : undefined;
     if (!schema || (triggersOnly && !TRIGGER_NAMES.has(name))) {
       problems.push(unknownName(name, where, triggersOnly));
-    } else if (!fits(schema, value)) {
+    } else if (schemaProblem(schema, value) !== undefined) {
       const problem = `${where}.${name} is ${shownValue(value)}, not ${ruleOf(schema)}`;
       // What is used instead may differ by model.
       problems.push(

@@ -5,7 +5,7 @@ import type { HostApi } from "../host/api.ts";
 import { isRecord } from "../shapes.ts";
 import { ROOT_ADDRESS } from "../task/addresses.ts";
 import { isId } from "../task/context.ts";
-import { TODO_CHANNEL, TODO_STATUSES, type TodoItem, type TodoStatus } from "../todo/list.ts";
+import { isTodoItem, TODO_CHANNEL, type TodoItem } from "../todo/list.ts";
 import { todosToPlan } from "../todo/plan.ts";
 import { ACP_SOCKET_VARIABLE, pushLine } from "./wire.ts";
 
@@ -26,15 +26,11 @@ interface RootList {
   readonly todos: readonly TodoItem[];
 }
 
-function isTodo(value: unknown): value is TodoItem {
-  return isRecord(value) && typeof value.content === "string" && TODO_STATUSES.includes(value.status as TodoStatus);
-}
-
 /** A root agent's list; undefined for anything else, since every extension can write to the channel. */
 function rootList(data: unknown): RootList | undefined {
   if (!isRecord(data) || data.agent !== ROOT_ADDRESS) return undefined;
   const { sessionId, todos } = data;
-  return isId(sessionId) && Array.isArray(todos) && todos.every(isTodo) ? { sessionId, todos } : undefined;
+  return isId(sessionId) && Array.isArray(todos) && todos.every(isTodoItem) ? { sessionId, todos } : undefined;
 }
 
 /** Undefined when this process has no proxy above it. */

@@ -1,8 +1,7 @@
 // The formats of the plan socket and of the plan notification: one JSON text per line, validated on reading. Pure.
 import { parseObject } from "../json-lines.ts";
-import { isRecord } from "../shapes.ts";
 import { isId } from "../task/context.ts";
-import { TODO_STATUSES, type TodoStatus } from "../todo/list.ts";
+import { isTodoItem } from "../todo/list.ts";
 import type { PlanEntry } from "../todo/plan.ts";
 
 /** The socket's path, set by the proxy for the bridge and all processes below it. */
@@ -18,12 +17,7 @@ const ENTRIES_MAX = 1_000;
 const PRIORITY: PlanEntry["priority"] = "medium";
 
 function isEntry(value: unknown): value is PlanEntry {
-  return (
-    isRecord(value) &&
-    typeof value.content === "string" &&
-    TODO_STATUSES.includes(value.status as TodoStatus) &&
-    value.priority === PRIORITY
-  );
+  return isTodoItem(value) && "priority" in value && value.priority === PRIORITY;
 }
 
 /** Undefined when the text is no push. */

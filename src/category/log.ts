@@ -2,6 +2,7 @@
 import type { EntrySource, LogEntry } from "../host/entries.ts";
 import { ancestry } from "../log/ancestry.ts";
 import { CUSTOM_TYPE_PREFIX } from "../log/marks.ts";
+import { isRecord } from "../shapes.ts";
 import { type Category, parseCategory } from "../task/category.ts";
 
 export const CATEGORY_ENTRY = `${CUSTOM_TYPE_PREFIX}category`;
@@ -27,7 +28,7 @@ export function categoryIn(
   if (entry.type !== "custom" || entry.customType !== CATEGORY_ENTRY) return undefined;
   const { data } = entry;
   try {
-    if (typeof data !== "object" || data === null || !("category" in data)) return { type: "damaged" };
+    if (!isRecord(data) || !("category" in data)) return { type: "damaged" };
     const at = Date.parse(entry.timestamp);
     // Of an unknown time, it is not outdated by anything.
     return { type: "said", category: parseCategory(data.category), at: Number.isNaN(at) ? Number.MAX_VALUE : at };

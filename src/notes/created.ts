@@ -1,10 +1,10 @@
 // When notes were created, kept apart from them: overwriting a note replaces its file and with it the file's own times.
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import type { AtomicFiles } from "../storage/atomic-file.ts";
-import { codeOf, type DiskCalls, ensurePrivateDirectory } from "../storage/disk.ts";
+import { codeOf, type DiskCalls } from "../storage/disk.ts";
+import { inspectJson, replaceJson, type VersionedFile } from "../storage/json-store.ts";
+import type { Held } from "../storage/locked-files.ts";
 import type { FoundFile } from "../storage/tree.ts";
-import { inspectVersionedJson, type VersionedFile, writeVersionedJson } from "../storage/versioned-json.ts";
 
 const CREATED_FORMAT_VERSION = 1;
 const NAME_HEX_DIGITS = 32;
@@ -22,20 +22,12 @@ function earliestMs({ bornMs, modifiedMs }: FileTimes): number {
   return bornMs > 0 ? Math.min(bornMs, modifiedMs) : modifiedMs;
 }
 
-/** The lock under which a record is written. */
-export interface UnderLock {
-  readonly lockName: string;
-  readonly beforeRename: () => void;
-}
-
 export class CreationTimes {
   readonly #directory: string;
-  readonly #files: AtomicFiles;
   readonly #disk: DiskCalls;
 
-  constructor(directory: string, files: AtomicFiles, disk: DiskCalls) {
+  constructor(directory: string, disk: DiskCalls) {
     this.#directory = directory;
-    this.#files = files;
     this.#disk = disk;
   }
 
@@ -44,18 +36,22 @@ export class CreationTimes {
     return this.#recorded(file.path) ?? earliestMs(file);
   }
 
-  /** Records when a new note is created. */
-  record(path: string, createdMs: number, under: UnderLock): void {
-    ensurePrivateDirectory(this.#disk, this.#directory);
-    const fields = { path, created_at: new Date(createdMs).toISOString() };
-    // Not flushed: after a power cut a note without it shows the time of its file.
-    const write = { ...under, fields, replaceDamaged: true, flush: false };
-    writeVersionedJson(this.#files, this.#source(path), write, this.#disk);
+  /** Records when a new note is created, under the note's lock. */
+  record(path: string, createdMs: number, held: Held): void {
+    // A damaged record is replaced, one of a newer format is not.
+    inspectJson(this.#source(path), this.#disk);
+    this.#write(path, createdMs, held);
   }
 
   /** Makes sure that a note which is about to be overwritten keeps its creation time. */
-  keep(path: string, times: () => FileTimes, under: UnderLock): void {
-    if (this.#recorded(path) === undefined) this.record(path, earliestMs(times()), under);
+  keep(path: string, times: () => FileTimes, held: Held): void {
+    if (this.#recorded(path) === undefined) this.#write(path, earliestMs(times()), held);
+  }
+
+  #write(path: string, createdMs: number, held: Held): void {
+    const fields = { path, created_at: new Date(createdMs).toISOString() };
+    // Not flushed: after a power cut a note without it shows the time of its file.
+    replaceJson(held, this.#source(path), { fields, flush: false }, this.#disk);
   }
 
   /** Forgets a note that was removed. */
@@ -69,7 +65,7 @@ export class CreationTimes {
 
   /** Undefined when nothing usable is recorded. */
   #recorded(path: string): number | undefined {
-    const content = inspectVersionedJson(this.#source(path), this.#disk);
+    const content = inspectJson(this.#source(path), this.#disk);
     if (content.type !== "fields" || content.fields.path !== path) return undefined;
     const time = Date.parse(String(content.fields.created_at));
     return Number.isNaN(time) ? undefined : time;

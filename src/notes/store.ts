@@ -3,9 +3,9 @@
 // or write which agent's notes is decided before anything here is called.
 import { isAbsolute, join } from "node:path";
 import { shownValue, TokenBudgetError } from "../errors.ts";
-import { AtomicFiles, type Sweep, sweepLeftOvers } from "../storage/atomic-file.ts";
 import { type DiskCalls, modifiedMsOf, NODE_DISK, storageFailure } from "../storage/disk.ts";
-import { type HeldLock, LockDirectory, STALE_LOCK_MS } from "../storage/lock.ts";
+import type { Sweep } from "../storage/left-overs.ts";
+import { type Held, LockedFiles } from "../storage/locked-files.ts";
 import { readPlainFile } from "../storage/plain-file.ts";
 import { foldedName, type LeftOut, makeParents, removeEmpty } from "../storage/tree.ts";
 import type { Work } from "../storage/work.ts";
@@ -61,18 +61,13 @@ interface Change {
 }
 
 /** What lies beside the notes of a root. */
-function metaOf(root: string) {
-  const meta = `${root}.meta`;
-  return { locks: join(meta, "locks"), temporaries: join(meta, "tmp"), created: join(meta, "created") };
+function metaOf(root: string): string {
+  return `${root}.meta`;
 }
 
 /** Removes what killed processes left beside the notes of any agent, older than a write can last; never a note. */
-export function sweepNotes(
-  root: string,
-  { disk = NODE_DISK, staleMs = STALE_LOCK_MS }: { readonly disk?: DiskCalls; readonly staleMs?: number } = {},
-): Sweep {
-  const { locks: lockDirectory, temporaries: temporaryDirectory } = metaOf(root);
-  return sweepLeftOvers({ temporaryDirectory, lockDirectory, staleMs }, disk);
+export function sweepNotes(root: string): Sweep {
+  return new LockedFiles(metaOf(root)).sweep();
 }
 
 /** Spellings that a case-insensitive disk takes for one file share a lock. */
@@ -87,8 +82,7 @@ export class NotesStore {
   readonly #disk: DiskCalls;
   readonly #now: () => number;
   readonly #notes: NoteFiles;
-  readonly #locks: LockDirectory;
-  readonly #files: AtomicFiles;
+  readonly #files: LockedFiles;
   readonly #created: CreationTimes;
 
   constructor(options: NotesStoreOptions) {
@@ -103,10 +97,8 @@ export class NotesStore {
     this.#disk = options.disk ?? NODE_DISK;
     this.#now = options.now ?? Date.now;
     this.#notes = new NoteFiles(options);
-    const { locks, temporaries, created } = metaOf(root);
-    this.#locks = new LockDirectory(locks, { disk: this.#disk, staleMs, waitMs });
-    this.#files = new AtomicFiles(temporaries, this.#disk);
-    this.#created = new CreationTimes(created, this.#files, this.#disk);
+    this.#files = new LockedFiles(metaOf(root), { disk: this.#disk, staleMs, waitMs });
+    this.#created = new CreationTimes(join(metaOf(root), "created"), this.#disk);
   }
 
   /** Creates or replaces a note. */
@@ -131,7 +123,7 @@ export class NotesStore {
   /** Takes a note away, with its creation time; one that is not there is no error. */
   async remove(path: string): Promise<void> {
     const shown = this.#notes.shown(path);
-    await this.#locks.withLock({ name: lockNameOf(path), shown }, (held) => {
+    await this.#files.hold({ name: lockNameOf(path), shown }, (held) => {
       const file = this.#notes.find(path);
       held.assertOwned();
       try {
@@ -185,7 +177,7 @@ export class NotesStore {
 
   /** Removes what killed processes left beside the notes; never a note. To be called at start. */
   sweep(): Sweep {
-    return sweepNotes(this.root, { disk: this.#disk, staleMs: this.#locks.staleMs });
+    return this.#files.sweep();
   }
 
   /** The text as bytes; what can be refused without a look at the disk is refused here. */
@@ -204,37 +196,30 @@ export class NotesStore {
   async #change(change: Change): Promise<NoteWrite> {
     const { path } = change;
     const shown = this.#notes.shown(path);
-    const lockName = lockNameOf(path);
-    return this.#locks.withLock({ name: lockName, shown }, (held) => {
+    return this.#files.hold({ name: lockNameOf(path), shown }, (held) => {
       const file = this.#notes.find(path);
       const isNew = file === undefined;
       const old = !isNew && change.needsOld ? readPlainFile(this.#disk, file, shown)?.bytes : undefined;
       if (!isNew && change.copyOf) return { bytes: 0, created: false };
       const content = change.content(old);
       assertNoteFits(shown, content.length, change.maxFileBytes);
-      this.#commit(change, content, isNew, { lockName, held });
+      this.#commit(change, content, isNew, held);
       return { bytes: content.length, created: isNew };
     });
   }
 
-  #commit(
-    { path, copyOf }: Change,
-    content: Buffer,
-    isNew: boolean,
-    lock: { readonly lockName: string; readonly held: HeldLock },
-  ): void {
+  #commit({ path, copyOf }: Change, content: Buffer, isNew: boolean, held: Held): void {
     const shown = this.#notes.shown(path);
     const target = join(this.root, path);
     const nowMs = this.#now();
-    const under = { lockName: lock.lockName, beforeRename: () => lock.held.assertOwned() };
     let parents: string[] = [];
     try {
       parents = makeParents(this.#disk, this.root, path);
       // The creation time comes first: a note must never be there without it.
-      if (isNew) this.#created.record(path, copyOf?.createdMs ?? nowMs, under);
-      else this.#created.keep(path, () => this.#fileTimes(target), under);
+      if (isNew) this.#created.record(path, copyOf?.createdMs ?? nowMs, held);
+      else this.#created.keep(path, () => this.#fileTimes(target), held);
       const modified = new Date(copyOf?.updatedMs ?? nowMs);
-      this.#files.commit({ target, content, shown, modified, ...under });
+      held.replace({ target, content, shown, modified });
     } catch (error) {
       removeEmpty(this.#disk, parents);
       throw storageFailure(error, { shown, doing: "written" });

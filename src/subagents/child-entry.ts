@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { TokenBudgetError } from "../errors.ts";
 import type { Membership } from "../host/copies.ts";
 import { neededPackage, type OwnPackage } from "../packages/own.ts";
-import { AtomicFiles } from "../storage/atomic-file.ts";
+import { replaceFile } from "../storage/atomic-file.ts";
 import { type DiskCalls, ensurePrivateDirectory, NODE_DISK, storageFailure } from "../storage/disk.ts";
 import { readPlainFile } from "../storage/plain-file.ts";
 import { type ChildPlace, parseMembership } from "../task/context.ts";
@@ -13,9 +13,6 @@ import { hashedName } from "../task/layout.ts";
 import type { SessionTask } from "../task/membership.ts";
 
 export const CHILD_ENTRY_FILE = "child-extension.ts";
-
-/** Left-overs of a killed process carry it. */
-const LOCK_NAME = "child-entry";
 
 /** The newest format this code writes; it stands in the first line. */
 const FORMAT = 1;
@@ -108,9 +105,9 @@ export async function writeChildEntry(
   } catch (error) {
     throw storageFailure(error, { shown, doing: "written" });
   }
-  const files = new AtomicFiles(place.temporaryDirectory ?? join(directory, "tmp"), disk);
   // No lock: every process of the task writes the same text, whole, and a reader sees one or the other.
-  files.commit({ target: path, content, shown, lockName: LOCK_NAME, beforeRename: () => undefined });
+  const temporaries = { directory: place.temporaryDirectory ?? join(directory, "tmp"), prefix: "child-entry" };
+  replaceFile({ target: path, content, shown }, temporaries, { disk });
   return path;
 }
 

@@ -1,4 +1,9 @@
 // What a locator says: which root task a session belongs to, and who it is there. Pure.
+//
+// {"sessionId":"5f…","sessionFile":"/…/5f….jsonl","runId":"5f…","address":"/root","parent":null,…,"version":1}
+import { Type } from "../schema.ts";
+import { ruled, schemaProblem } from "../schema-check.ts";
+import type { Parsed, VersionedFields } from "../storage/json-store.ts";
 import { isAddress, isBelow, ROOT_ADDRESS } from "./addresses.ts";
 import { isAbsolutePath, isId } from "./context.ts";
 
@@ -16,27 +21,35 @@ export interface Location {
   readonly parent: string | null;
 }
 
-function isPlace(address: unknown, parent: unknown, isRoot: boolean): boolean {
-  if (isRoot) return address === ROOT_ADDRESS && parent === null;
-  if (typeof address !== "string" || typeof parent !== "string") return false;
-  return isAddress(address) && isAddress(parent) && isBelow(address, parent);
+const id = () => ruled<string>("a session id", isId);
+const path = () => ruled<string>("an absolute path", isAbsolutePath);
+
+const LocationSchema = Type.Object({
+  sessionId: id(),
+  sessionFile: ruled("an absolute path or null", (value) => value === null || isAbsolutePath(value)),
+  sessionCreated: Type.Number(),
+  runId: id(),
+  rootSessionId: id(),
+  storageRoot: path(),
+  address: ruled("an agent address", (value) => typeof value === "string" && isAddress(value)),
+  parent: ruled(
+    "an agent address or null",
+    (value) => value === null || (typeof value === "string" && isAddress(value)),
+  ),
+});
+
+function placeProblem({ sessionId, runId, rootSessionId, address, parent }: Location): string | undefined {
+  if (rootSessionId !== runId) return `rootSessionId is ${rootSessionId}, not the runId ${runId}`;
+  const isRoot = address === ROOT_ADDRESS && parent === null;
+  if (sessionId === rootSessionId) return isRoot ? undefined : `address is ${address}, not that of the root`;
+  return parent !== null && isBelow(address, parent) ? undefined : `address is ${address}, not below ${parent}`;
 }
 
-/** The location that a locator's fields say; undefined when they are not well formed. */
-export function parseLocation(fields: Readonly<Record<string, unknown>>): Location | undefined {
-  const { sessionId, sessionFile, sessionCreated, runId, rootSessionId, storageRoot, address, parent } = fields;
-  if (!isId(sessionId) || !isId(runId) || rootSessionId !== runId || !isAbsolutePath(storageRoot)) return undefined;
-  if (sessionFile !== null && !isAbsolutePath(sessionFile)) return undefined;
-  if (typeof sessionCreated !== "number" || !Number.isFinite(sessionCreated)) return undefined;
-  if (!isPlace(address, parent, sessionId === rootSessionId)) return undefined;
-  return {
-    sessionId,
-    sessionFile,
-    sessionCreated,
-    runId,
-    rootSessionId: runId,
-    storageRoot,
-    address: address as string,
-    parent: parent as string | null,
-  };
+export function parseLocation({ version: _, ...fields }: VersionedFields): Parsed<Location> {
+  const location = fields as unknown as Location;
+  const problem = schemaProblem(LocationSchema, fields) ?? placeProblem(location);
+  if (problem !== undefined) return { type: "damaged", problem };
+  const { sessionId, sessionFile, sessionCreated, runId, rootSessionId, storageRoot, address, parent } = location;
+  const value = { sessionId, sessionFile, sessionCreated, runId, rootSessionId, storageRoot, address, parent };
+  return { type: "value", value };
 }

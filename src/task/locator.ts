@@ -5,10 +5,8 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { messageOf } from "../errors.ts";
 import type { SessionIdentity } from "../host/context.ts";
-import { AtomicFiles, sweepLeftOvers } from "../storage/atomic-file.ts";
-import { type DiskCalls, ensurePrivateDirectory, NODE_DISK, storageFailure } from "../storage/disk.ts";
-import { LockDirectory } from "../storage/lock.ts";
-import { readVersionedJson, type VersionedFile, writeVersionedJson } from "../storage/versioned-json.ts";
+import { type DiskCalls, NODE_DISK } from "../storage/disk.ts";
+import { type JsonFile, JsonStore, readJson } from "../storage/json-store.ts";
 import { copyId, hashedName, homeStorage, indexStorage, launcherPlaces, locatorLayout, sessionKey } from "./layout.ts";
 import { type Location, parseLocation } from "./location.ts";
 import { Registry } from "./registry.ts";
@@ -89,9 +87,7 @@ export class Locators {
   /** Removes what killed processes left beside the locators. To be called at start. */
   sweep(storageRoot: string): void {
     for (const storage of [storageRoot, indexStorage(this.#options.agentDir)]) {
-      const { locks, files } = this.#parts(storage);
-      const { directory: lockDirectory, staleMs } = locks;
-      sweepLeftOvers({ temporaryDirectory: files.temporaryDirectory, lockDirectory, staleMs }, this.#disk);
+      this.#store(storage).sweep();
     }
   }
 
@@ -189,50 +185,31 @@ export class Locators {
     return found.slice(0, SCAN_MAX_FILES).map(({ file }) => file);
   }
 
-  #source(storage: string, key: string): VersionedFile {
-    return versionedFile(join(locatorLayout(storage).directory, `${hashedName(key)}.json`));
+  #source(storage: string, key: string): JsonFile<Location> {
+    return locatorFile(join(locatorLayout(storage).directory, `${hashedName(key)}.json`));
   }
 
-  #read(source: VersionedFile): Location | undefined {
-    const fields = readVersionedJson(source, this.#disk);
-    if (fields === undefined) return undefined;
-    const location = parseLocation(fields);
-    if (location) return location;
-    throw new Error(`${source.shown} is damaged: ${source.file}. It is left as it is: repair or remove it.`);
+  #read(source: JsonFile<Location>): Location | undefined {
+    return readJson(source, this.#disk);
   }
 
   /** Another session's locator, met while looking for this one's: what is wrong with it is its own session's business. */
   #readOther(file: string): Location | undefined {
     try {
-      return this.#read(versionedFile(file));
+      return this.#read(locatorFile(file));
     } catch {
       return undefined;
     }
   }
 
-  #parts(storage: string): { locks: LockDirectory; files: AtomicFiles } {
-    const { meta } = locatorLayout(storage);
+  #store(storage: string): JsonStore {
     const { staleLockMs: staleMs, lockWaitMs: waitMs } = this.#options;
-    return {
-      locks: new LockDirectory(join(meta, "locks"), { disk: this.#disk, staleMs, waitMs }),
-      files: new AtomicFiles(join(meta, "tmp"), this.#disk),
-    };
+    return new JsonStore(locatorLayout(storage).meta, { disk: this.#disk, staleMs, waitMs });
   }
 
   async #write(storage: string, key: string, location: Location): Promise<void> {
-    const source = this.#source(storage, key);
-    const { locks, files } = this.#parts(storage);
-    const lockName = hashedName(key);
-    await locks.withLock({ name: lockName, shown: source.shown }, (held) => {
-      if (isDeepStrictEqual(this.#read(source), location)) return;
-      try {
-        ensurePrivateDirectory(this.#disk, locatorLayout(storage).directory);
-        const write = { fields: { ...location }, lockName, beforeRename: () => held.assertOwned() };
-        writeVersionedJson(files, source, write, this.#disk);
-      } catch (error) {
-        throw storageFailure(error, { shown: source.shown, doing: "written" });
-      }
-    });
+    const said = (before: Location | undefined) => (before && isDeepStrictEqual(before, location) ? before : location);
+    await this.#store(storage).update(this.#source(storage, key), said);
   }
 }
 
@@ -241,6 +218,12 @@ function isNameOf(name: string, { sessionId }: SessionIdentity, sessionFile: str
   return name === sessionId || (typeof sessionFile === "string" && name === copyId(sessionId, sessionFile));
 }
 
-function versionedFile(file: string): VersionedFile {
-  return { file, version: LOCATOR_FORMAT_VERSION, shown: "The record of which root task this session belongs to" };
+function locatorFile(file: string): JsonFile<Location> {
+  return {
+    file,
+    version: LOCATOR_FORMAT_VERSION,
+    shown: "The record of which root task this session belongs to",
+    parse: parseLocation,
+    fields: (location) => ({ ...location }),
+  };
 }

@@ -1,13 +1,18 @@
 // The registry of a root task on disk: read without a lock and checked whole, changed under one lock and replaced
 // atomically, and checked again before that. One that is damaged or breaks a rule is an error and stays as it is.
-import { dirname, join } from "node:path";
 import { shownValue, TokenBudgetError } from "../errors.ts";
-import { AtomicFiles, type Sweep, sweepLeftOvers } from "../storage/atomic-file.ts";
-import { codeOf, type DiskCalls, ensurePrivateDirectory, NODE_DISK, storageFailure } from "../storage/disk.ts";
-import { LockDirectory } from "../storage/lock.ts";
+import { codeOf, type DiskCalls, ensurePrivateDirectory, NODE_DISK } from "../storage/disk.ts";
+import {
+  type JsonFile,
+  JsonStore,
+  lockOf,
+  type Parsed,
+  parseJson,
+  type VersionedFields,
+} from "../storage/json-store.ts";
+import type { Sweep } from "../storage/left-overs.ts";
 import { readPlainFile } from "../storage/plain-file.ts";
 import { type Fate, fateOf, isRunning, isSameStart, type ProcessName, thisProcess } from "../storage/processes.ts";
-import { type VersionedFile, versionedFieldsOf, writeVersionedJson } from "../storage/versioned-json.ts";
 import { ROOT_ADDRESS } from "./addresses.ts";
 import type { Category } from "./category.ts";
 import type { TaskContext } from "./context.ts";
@@ -37,7 +42,6 @@ export function noSuchTask({ runId, storageRoot }: TaskContext): TokenBudgetErro
 }
 
 const REGISTRY_FORMAT_VERSION = 1;
-const LOCK_NAME = "registry";
 const SHOWN = "The registry of this root task";
 /** A file may change twice in one tick of its clock: one so young is read again. */
 const SURE_AFTER_MS = 2_000;
@@ -61,9 +65,8 @@ export class Registry implements TaskFacts {
   readonly context: TaskContext;
   readonly layout: TaskLayout;
   readonly #disk: DiskCalls;
-  readonly #source: VersionedFile;
-  readonly #locks: LockDirectory;
-  readonly #files: AtomicFiles;
+  readonly #source: JsonFile<Roster>;
+  readonly #store: JsonStore;
   /** What the file said, as long as its stamp stays. */
   #known: Known | undefined;
   /** Of this process, when it was asked for. */
@@ -73,9 +76,14 @@ export class Registry implements TaskFacts {
     this.context = context;
     this.layout = taskLayout(context.storageRoot, context);
     this.#disk = disk;
-    this.#source = { file: this.layout.registry, version: REGISTRY_FORMAT_VERSION, shown: SHOWN };
-    this.#locks = new LockDirectory(join(this.layout.meta, "locks"), { disk, staleMs, waitMs });
-    this.#files = new AtomicFiles(join(this.layout.meta, "tmp"), disk);
+    this.#source = {
+      file: this.layout.registry,
+      version: REGISTRY_FORMAT_VERSION,
+      shown: SHOWN,
+      parse: (fields) => this.#parsed(fields),
+      fields: (roster) => rosterFields(roster, context),
+    };
+    this.#store = new JsonStore(this.layout.meta, { disk, staleMs, waitMs });
   }
 
   get rootSessionId(): string {
@@ -119,44 +127,25 @@ export class Registry implements TaskFacts {
     const bytes = readPlainFile(this.#disk, file, shown)?.bytes;
     const known = this.#known;
     const isSame = bytes === undefined ? known && known.bytes === undefined : known?.bytes?.equals(bytes);
-    return known && isSame ? known : { bytes, roster: this.#parsed(bytes) };
+    return known && isSame ? known : { bytes, roster: bytes === undefined ? [] : parseJson(this.#source, bytes) };
   }
 
-  #readFile(): Roster {
-    return this.#readBytes().roster;
-  }
-
-  #parsed(bytes: Buffer | undefined): Roster {
-    const fields = bytes && versionedFieldsOf(this.#source, bytes);
-    if (fields === undefined) return [];
+  #parsed(fields: VersionedFields): Parsed<Roster> {
     const parsed = parseRoster(fields, this.context);
-    if (parsed.type === "roster") return parsed.roster;
-    const { file } = this.#source;
-    if (parsed.type === "damaged") {
-      const message = `${SHOWN} is damaged: in ${file}, ${parsed.problem}. It is left as it is: repair or remove it.`;
-      throw new TokenBudgetError("storage_failed", message);
-    }
-    throw this.#broken(parsed.problem);
+    const problem = parsed.type === "value" ? rosterProblem(parsed.value) : undefined;
+    if (problem !== undefined) throw this.#broken(problem);
+    return parsed;
   }
 
   /** Changes the agents under the lock; what `change` throws comes through and changes nothing. */
-  async update(change: (roster: Roster) => Roster): Promise<Roster> {
-    return this.#locks.withLock({ name: LOCK_NAME, shown: SHOWN }, (held) => {
-      const before = this.#readFile();
+  update(change: (roster: Roster) => Roster): Promise<Roster> {
+    const checked = (before: Roster = []) => {
       const after = change(before);
-      if (after === before) return before;
-      const problem = rosterProblem(after);
+      const problem = after === before ? undefined : rosterProblem(after);
       if (problem !== undefined) throw this.#broken(problem);
-      try {
-        ensurePrivateDirectory(this.#disk, dirname(this.#source.file));
-        const fields = rosterFields(after, this.context);
-        const write = { fields, lockName: LOCK_NAME, beforeRename: () => held.assertOwned() };
-        writeVersionedJson(this.#files, this.#source, write, this.#disk);
-      } catch (error) {
-        throw storageFailure(error, { shown: SHOWN, doing: "written" });
-      }
       return after;
-    });
+    };
+    return this.#store.update(this.#source, checked, () => this.#readBytes().roster);
   }
 
   /** Registers a session, or brings its own entry up to date; `ready` may bring others up to date before. */
@@ -173,8 +162,8 @@ export class Registry implements TaskFacts {
 
   /** Hands the agents over to be removed with all they have left, under the lock; throws while one of them runs. */
   async remove(remove: (roster: Roster) => void): Promise<void> {
-    await this.#locks.withLock({ name: LOCK_NAME, shown: SHOWN }, (held) => {
-      const roster = this.#readFile();
+    await this.#store.hold(lockOf(this.#source), (held) => {
+      const { roster } = this.#readBytes();
       const running = roster.filter((agent) => this.isRunning(agent));
       if (running.length > 0) {
         const [first] = running as [RosterAgent];
@@ -251,9 +240,7 @@ export class Registry implements TaskFacts {
 
   /** Removes what killed processes left beside the registry. To be called at start. */
   sweep(): Sweep {
-    const { temporaryDirectory } = this.#files;
-    const { directory: lockDirectory, staleMs } = this.#locks;
-    return sweepLeftOvers({ temporaryDirectory, lockDirectory, staleMs }, this.#disk);
+    return this.#store.sweep();
   }
 
   #broken(problem: string): TokenBudgetError {

@@ -1,22 +1,22 @@
-// The registry's file format: agents as JSON, with paths relative to the storage so that it can be moved whole. Every
-// field is checked on the way in; the message names the field. Pure.
-
+// The registry's file format: agents as JSON, with paths relative to the storage so that it can be moved whole. Pure.
+//
+// {"runId":"5f…","rootSessionId":"5f…","agents":[{"address":"/root","parent":null,"state":{"type":"ended"},…}],"version":1}
 import { isAbsolute, join, relative, sep } from "node:path";
 import { shownValue } from "../errors.ts";
-import { isRecord } from "../shapes.ts";
+import { type TSchema, Type } from "../schema.ts";
+import { ruled, schemaProblem } from "../schema-check.ts";
+import type { Parsed } from "../storage/json-store.ts";
 import { isAddress } from "./addresses.ts";
 import { parseCategory } from "./category.ts";
 import { isAbsolutePath, isId, type TaskContext } from "./context.ts";
-import { type AgentState, type Roster, type RosterAgent, rosterProblem } from "./roster.ts";
-
-/** One field of an agent: the rule as words, and as a check. */
-interface FieldRule {
-  readonly rule: string;
-  fits(value: unknown): boolean;
-}
+import type { Roster, RosterAgent } from "./roster.ts";
 
 function isText(value: unknown): boolean {
   return typeof value === "string" && value !== "" && value.isWellFormed();
+}
+
+function isTime(value: unknown): boolean {
+  return typeof value === "string" && !Number.isNaN(Date.parse(value));
 }
 
 function isRelativePath(value: unknown): boolean {
@@ -32,92 +32,66 @@ function isLabel(value: unknown): boolean {
   }
 }
 
-function isTexts(value: unknown): boolean {
-  return Array.isArray(value) && value.length > 0 && value.every(isText);
-}
+const closed = { additionalProperties: false } as const;
+const text = () => ruled<string>("a text", isText);
+const time = () => ruled<string>("a time", isTime);
+const folder = () => ruled<string>("a path below the storage", isRelativePath);
+const orNull = (rule: string, fits: (value: unknown) => boolean) =>
+  ruled<string | null>(`${rule} or null`, (value) => value === null || fits(value));
+const isAgentAddress = (value: unknown) => typeof value === "string" && isAddress(value);
 
-function isProcessPlace(value: unknown): boolean {
-  if (!isRecord(value)) return false;
-  return [value.host, value.boot, value.pids].every(isText) && (value.machine === null || isText(value.machine));
-}
+/** Where processes are seen: fields that a later version adds are kept. */
+const PlaceSchema = Type.Object({
+  host: text(),
+  boot: text(),
+  pids: text(),
+  machine: orNull("a text", isText),
+});
+const RunningSchema = Type.Object({
+  type: Type.Literal("running"),
+  pid: Type.Integer({ minimum: 1 }),
+  processStart: orNull("a text", (value) => typeof value === "string"),
+  place: Type.Optional(PlaceSchema),
+});
+const EndedSchema = Type.Object({ type: Type.Literal("ended") });
 
-function isState(value: unknown): value is AgentState {
-  if (!isRecord(value)) return false;
-  if (value.type === "ended") return true;
-  const { type, pid, processStart, place } = value;
-  return (
-    type === "running" &&
-    Number.isSafeInteger(pid) &&
-    Number(pid) > 0 &&
-    (processStart === null || typeof processStart === "string") &&
-    (place === undefined || isProcessPlace(place))
-  );
-}
-
-const ADDRESS: FieldRule = { rule: "an agent address", fits: (v) => typeof v === "string" && isAddress(v) };
-const PLACE: FieldRule = { rule: "a path below the storage", fits: isRelativePath };
-
-function isTime(value: unknown): boolean {
-  return typeof value === "string" && !Number.isNaN(Date.parse(value));
-}
-
-const AGENT_RULES: Readonly<Record<keyof RosterAgent, FieldRule>> = {
-  address: ADDRESS,
-  parent: { rule: "an agent address or null", fits: (v) => v === null || ADDRESS.fits(v) },
-  sessionKey: { rule: "a text", fits: isText },
-  sessionId: { rule: "a session id", fits: isId },
-  sessionFile: { rule: "an absolute path or null", fits: (v) => v === null || isAbsolutePath(v) },
-  notesRoot: PLACE,
-  historyDir: PLACE,
-  category: { rule: "a category label or null", fits: isLabel },
-  categoryOwn: { rule: "true or false", fits: (v) => typeof v === "boolean" },
-  created: { rule: "a time", fits: isTime },
-  decided: { rule: "a time, or left out", fits: (v) => v === undefined || isTime(v) },
-  subagent: { rule: "a text, or left out", fits: (v) => v === undefined || isText(v) },
-  lacks: { rule: "a list of texts, or left out", fits: (v) => v === undefined || isTexts(v) },
-  state: { rule: 'an object of type "running" with a pid, or "ended"', fits: isState },
+const AGENT_FIELDS: Readonly<Record<keyof RosterAgent, TSchema>> = {
+  address: ruled("an agent address", isAgentAddress),
+  parent: orNull("an agent address", isAgentAddress),
+  sessionKey: text(),
+  sessionId: ruled("a session id", isId),
+  sessionFile: orNull("an absolute path", isAbsolutePath),
+  notesRoot: folder(),
+  historyDir: folder(),
+  category: ruled("a category label or null", isLabel),
+  categoryOwn: Type.Boolean(),
+  created: time(),
+  decided: Type.Optional(time()),
+  subagent: Type.Optional(text()),
+  lacks: Type.Optional(Type.Array(text(), { minItems: 1 })),
+  state: Type.Union([EndedSchema, RunningSchema]),
 };
-const AGENT_FIELDS = Object.keys(AGENT_RULES) as (keyof RosterAgent)[];
+const AgentsSchema = Type.Array(Type.Object(AGENT_FIELDS, closed));
 
-function agentProblem(agent: unknown, at: string): string | undefined {
-  if (!isRecord(agent)) return `${at} is ${shownValue(agent)}, not an object`;
-  const wrong = AGENT_FIELDS.find((field) => !AGENT_RULES[field].fits(agent[field]));
-  if (wrong !== undefined) return `${at}.${wrong} is ${shownValue(agent[wrong])}, not ${AGENT_RULES[wrong].rule}`;
-  const unknown = Object.keys(agent).find((field) => !Object.hasOwn(AGENT_RULES, field));
-  return unknown === undefined ? undefined : `${at} has the unknown field ${shownValue(unknown)}`;
-}
-
-function fieldsProblem(fields: Readonly<Record<string, unknown>>, context: TaskContext): string | undefined {
+/** Every field is well formed; whether the agents keep the rules together is `rosterProblem`. */
+export function parseRoster(
+  { agents, ...fields }: Readonly<Record<string, unknown>>,
+  context: TaskContext,
+): Parsed<Roster> {
   for (const field of ["runId", "rootSessionId"] as const) {
     if (fields[field] === context[field]) continue;
-    return `its ${field} is ${shownValue(fields[field])}, not ${shownValue(context[field])}: it belongs to another root task`;
+    const problem = `its ${field} is ${shownValue(fields[field])}, not ${shownValue(context[field])}: it belongs to another root task`;
+    return { type: "damaged", problem };
   }
-  const { agents } = fields;
-  if (!Array.isArray(agents)) return `agents is ${shownValue(agents)}, not a list`;
-  for (const [at, agent] of agents.entries()) {
-    const problem = agentProblem(agent, `agents[${at}]`);
-    if (problem !== undefined) return problem;
-  }
-  return undefined;
-}
-
-export type ParsedRoster =
-  | { readonly type: "roster"; readonly roster: Roster }
-  | { readonly type: "damaged"; readonly problem: string }
-  /** Every field is well formed, but the agents break a rule together. */
-  | { readonly type: "refused"; readonly problem: string };
-
-export function parseRoster(fields: Readonly<Record<string, unknown>>, context: TaskContext): ParsedRoster {
-  const problem = fieldsProblem(fields, context);
+  const problem = schemaProblem(AgentsSchema, agents, "agents");
   if (problem !== undefined) return { type: "damaged", problem };
   const place = (path: string) => join(context.storageRoot, ...path.split("/"));
-  const roster = (fields.agents as RosterAgent[]).map((agent) => ({
+  const value = (agents as RosterAgent[]).map((agent) => ({
     ...agent,
     notesRoot: place(agent.notesRoot),
     historyDir: place(agent.historyDir),
   }));
-  const broken = rosterProblem(roster);
-  return broken === undefined ? { type: "roster", roster } : { type: "refused", problem: broken };
+  return { type: "value", value };
 }
 
 /** What is written for a roster. */

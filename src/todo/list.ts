@@ -1,5 +1,6 @@
 // The rules of a todo list: what a write may hold, and what it leaves out of the list before it. Pure.
 import { shownValue, TokenBudgetError } from "../errors.ts";
+import { isRecord } from "../shapes.ts";
 import { countCodePoints, plainLine } from "../storage/text.ts";
 
 export const TODO_STATUSES = ["pending", "in_progress", "completed"] as const;
@@ -12,6 +13,11 @@ export interface TodoItem {
   readonly content: string;
   /** How it stands. */
   readonly status: TodoStatus;
+}
+
+/** What comes from a log or a bus may be anything. */
+export function isTodoItem(value: unknown): value is TodoItem {
+  return isRecord(value) && typeof value.content === "string" && TODO_STATUSES.includes(value.status as TodoStatus);
 }
 
 /** On the host's event bus: carries `{ sessionId, agent, todos }` after each change and once after each rebuild. */

@@ -3,7 +3,7 @@
 import type { BranchIndex } from "../log/branch.ts";
 import { isRecord } from "../shapes.ts";
 import { ROOT_ADDRESS } from "../task/addresses.ts";
-import { copyOf, isFinished, TODO_STATUSES, type TodoItem, type TodoStatus } from "./list.ts";
+import { copyOf, isFinished, isTodoItem, type TodoItem } from "./list.ts";
 
 /** The custom type of the data entry that each accepted write appends. */
 export const TODO_ENTRY = "todo/write";
@@ -29,13 +29,9 @@ export interface TodoState {
 
 export const NO_TODOS: TodoState = { todos: [], clearedByUser: false, window: 0, isFolded: false };
 
-function isItem(value: unknown): value is TodoItem {
-  return isRecord(value) && typeof value.content === "string" && TODO_STATUSES.includes(value.status as TodoStatus);
-}
-
 /** Session files are not validated, so what is no item of a list is passed over. */
 function itemsIn(data: Record<string, unknown>): TodoItem[] {
-  return Array.isArray(data.todos) ? copyOf(data.todos.filter(isItem)) : [];
+  return Array.isArray(data.todos) ? copyOf(data.todos.filter(isTodoItem)) : [];
 }
 
 export function todoEntry(todos: readonly TodoItem[], agent: string): TodoEntry {

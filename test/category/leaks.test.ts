@@ -68,9 +68,10 @@ function inMemory(): RegistryFile {
     if (known?.text === text) return known.roster;
     const fields = text === BROKEN ? {} : (JSON.parse(text) as Record<string, unknown>);
     const parsed = parseRoster(fields, CONTEXT);
-    if (parsed.type !== "roster") throw new TokenBudgetError("refused", parsed.problem);
-    known = { text, roster: parsed.roster };
-    return parsed.roster;
+    const problem = parsed.type === "value" ? rosterProblem(parsed.value) : parsed.problem;
+    if (parsed.type !== "value" || problem !== undefined) throw new TokenBudgetError("refused", problem ?? "");
+    known = { text, roster: parsed.value };
+    return parsed.value;
   };
   return {
     read,

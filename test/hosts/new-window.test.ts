@@ -164,9 +164,7 @@ it("the natural first call, eight user items newest first in full, is one short 
     next: (_request, n) => {
       if (n === 10) return [call("new_context")];
       if (n === 11)
-        return [
-          call("history_list_items", { role: "user", recent_first: true, limit: 8, max_chars_per_item: 5_000 }),
-        ];
+        return [call("history_list_items", { role: "user", recent_first: true, limit: 8, max_chars_per_item: 5_000 })];
       return `answer ${n}`;
     },
   });

@@ -3,13 +3,7 @@ import fs, { existsSync, mkdirSync, rmdirSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { NotesStore } from "../../src/notes/store.ts";
-import {
-  errnoError,
-  failingDisk,
-  temporaryDirectory,
-  treeOf,
-  watchedDisk,
-} from "../storage/disks.ts";
+import { failingDisk, temporaryDirectory, treeOf, watchedDisk } from "../storage/disks.ts";
 import { AGENT, newStore } from "./stores.ts";
 
 const CODES = ["ENOSPC", "EIO", "EACCES", "EMFILE", "EROFS"] as const;
@@ -59,7 +53,6 @@ describe.each(WRITES)("%s", (_name, write, after, old) => {
       expect(store.read("sub/a.md").text, where).toBe("next");
     }
   });
-
 });
 
 describe("a write", () => {

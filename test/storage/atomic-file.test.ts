@@ -1,14 +1,13 @@
-// Commits: the old file or the new one, whatever fails, and nothing left behind that a sweep does not find.
-import fs, { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+// Replacing a file: the old one or the new one, whatever fails, and nothing left behind.
+import fs, { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { TokenBudgetError } from "../../src/errors.ts";
-import { AtomicFiles, type Commit, sweepLeftOvers } from "../../src/storage/atomic-file.ts";
+import { type Replacement, replaceFile } from "../../src/storage/atomic-file.ts";
 import { type DiskCalls, NODE_DISK } from "../../src/storage/disk.ts";
-import { errnoError, failingDisk, temporaryDirectory, treeOf, watchedDisk } from "./disks.ts";
+import { failingDisk, temporaryDirectory, treeOf, watchedDisk } from "./disks.ts";
 
 const CODES = ["ENOSPC", "EIO", "EACCES", "EMFILE", "EROFS"] as const;
-const STALE_MS = 10_000;
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -17,7 +16,7 @@ afterEach(() => {
 interface Place {
   readonly target: string;
   readonly temporaries: string;
-  commit(text: string, more?: Partial<Commit>): void;
+  commit(text: string, more?: Partial<Replacement>, beforeRename?: () => void): void;
 }
 
 function placeWith(old: string | undefined, disk: DiskCalls = NODE_DISK): Place {
@@ -25,12 +24,18 @@ function placeWith(old: string | undefined, disk: DiskCalls = NODE_DISK): Place 
   const target = join(directory, "a.md");
   const temporaries = join(directory, "meta", "tmp");
   if (old !== undefined) writeFileSync(target, old);
-  const files = new AtomicFiles(temporaries, disk);
-  const base = { target, lockName: "lock", shown: "The note a.md", beforeRename: () => undefined };
+  const replacement = { target, shown: "The note a.md" };
   return {
     target,
     temporaries,
-    commit: (text, more) => files.commit({ ...base, content: Buffer.from(text), ...more }),
+    commit: (text, more, beforeRename = () => undefined) => {
+      const content = Buffer.from(text);
+      replaceFile(
+        { ...replacement, content, ...more },
+        { directory: temporaries, prefix: "lock" },
+        { disk, beforeRename },
+      );
+    },
   };
 }
 
@@ -68,7 +73,7 @@ describe("a commit", () => {
     const beforeRename = () => {
       throw lost;
     };
-    expect(thrownBy(() => place.commit("new", { beforeRename }))).toBe(lost);
+    expect(thrownBy(() => place.commit("new", {}, beforeRename))).toBe(lost);
     expectOldStands(place, "old");
   });
 
@@ -92,7 +97,8 @@ describe("a commit", () => {
     const place = placeWith("old");
     const { writeSync } = fs;
     const byteByByte = vi.spyOn(fs, "writeSync");
-    byteByByte.mockImplementation(((file: number, bytes: Buffer, at: number) => writeSync(file, bytes, at, 1)) as never);
+    byteByByte.mockImplementation(((file: number, bytes: Buffer, at: number) =>
+      writeSync(file, bytes, at, 1)) as never);
     place.commit("new content");
     expect(readFileSync(place.target, "utf8")).toBe("new content");
     byteByByte.mockImplementation(() => 0);
@@ -104,7 +110,10 @@ describe("a commit", () => {
 
   test("costs six calls, one of them a flush", () => {
     const calls: string[] = [];
-    const place = placeWith("old", watchedDisk((call) => calls.push(call)));
+    const place = placeWith(
+      "old",
+      watchedDisk((call) => calls.push(call)),
+    );
     place.commit("new");
     calls.length = 0;
     place.commit("newer");
@@ -122,64 +131,5 @@ describe("a commit", () => {
     symlinkSync(elsewhere, place.temporaries);
     expect(thrownBy(() => place.commit("new"))).toMatchObject({ code: "refused" });
     expect(treeOf(elsewhere)).toEqual([]);
-  });
-});
-
-describe("a sweep", () => {
-  const places = () => {
-    const directory = temporaryDirectory();
-    const temporaryDirectoryPath = join(directory, "tmp");
-    const lockDirectory = join(directory, "locks");
-    const put = (path: string, ageMs: number) => {
-      const then = new Date(Date.now() - ageMs);
-      utimesSync(path, then, then);
-    };
-    const temporary = (name: string, ageMs: number) => {
-      mkdirSync(temporaryDirectoryPath, { recursive: true });
-      writeFileSync(join(temporaryDirectoryPath, name), "");
-      put(join(temporaryDirectoryPath, name), ageMs);
-    };
-    const lock = (name: string, ageMs: number) => {
-      mkdirSync(join(lockDirectory, name), { recursive: true });
-      put(join(lockDirectory, name), ageMs);
-    };
-    const at = { temporaryDirectory: temporaryDirectoryPath, lockDirectory, staleMs: STALE_MS };
-    return { directory, temporary, lock, at };
-  };
-
-  test("removes old temporaries under no live lock, and stale locks, and nothing else", () => {
-    const { directory, temporary, lock, at } = places();
-    temporary("free.1", 2 * STALE_MS);
-    temporary("dead.2", 2 * STALE_MS);
-    temporary("nameless", 2 * STALE_MS);
-    temporary("live.3", 2 * STALE_MS);
-    temporary("young.4", 0);
-    lock("dead", 2 * STALE_MS);
-    lock("dead.reclaim", 2 * STALE_MS);
-    lock("other.reclaim", 2 * STALE_MS);
-    lock("other.waiting", 2 * STALE_MS);
-    lock("live", 0);
-    writeFileSync(join(directory, "note.md"), "");
-    const { failed } = sweepLeftOvers(at);
-    sweepLeftOvers(at);
-    expect(failed).toEqual([]);
-    expect(treeOf(directory)).toEqual(["locks", "locks/live", "note.md", "tmp", "tmp/live.3", "tmp/young.4"]);
-  });
-
-  test("of directories that are not there removes nothing", () => {
-    expect(sweepLeftOvers(places().at)).toEqual({ removed: 0, failed: [] });
-  });
-
-  test("names what it could not remove and goes on", () => {
-    const { temporary, at } = places();
-    temporary("a.1", 2 * STALE_MS);
-    temporary("b.2", 2 * STALE_MS);
-    const disk = watchedDisk((call, path) => {
-      if (call === "unlinkSync" && path.endsWith("a.1")) throw errnoError("EACCES", call);
-      if (call === "readdirSync" && path === at.lockDirectory) throw errnoError("EIO", call);
-    });
-    const { removed, failed } = sweepLeftOvers(at, disk);
-    expect(removed).toBe(1);
-    expect(failed).toEqual([expect.stringMatching(/a\.1: EACCES$/), expect.stringMatching(/locks: EIO$/)]);
   });
 });

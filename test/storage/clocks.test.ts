@@ -4,8 +4,8 @@ import { existsSync, linkSync, mkdirSync, readdirSync, utimesSync, writeFileSync
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { LogLock } from "../../src/journal/log-lock.ts";
-import { sweepLeftOvers } from "../../src/storage/atomic-file.ts";
 import { NODE_DISK } from "../../src/storage/disk.ts";
+import { sweepLeftOvers } from "../../src/storage/left-overs.ts";
 import { type HeldLock, LockDirectory, STALE_LOCK_MS } from "../../src/storage/lock.ts";
 import { reclaimStaleLock } from "../../src/storage/lock-calls.ts";
 import { temporaryDirectory } from "./disks.ts";

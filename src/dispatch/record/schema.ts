@@ -3,12 +3,12 @@
 //
 // {"task":{"id":"3f…","status":"completed",…},"files":[{"role":"input",…}],"usage":[{"model":"p/m",…}],"version":1}
 import { randomBytes } from "node:crypto";
-import { TokenBudgetError } from "../../errors.ts";
 import { type Static, Type } from "../../schema.ts";
+import { schemaProblem } from "../../schema-check.ts";
 import { isRecord } from "../../shapes.ts";
+import type { Parsed, VersionedFields } from "../../storage/json-store.ts";
 import type { FileRole } from "../files/roles.ts";
 import type { FileView, TaskStatus, UsageRow as UsageView } from "../task-view.ts";
-import { schemaProblem } from "./schema-check.ts";
 
 /** 2: files have a path, and say whether they are partial. */
 export const RECORD_FORMAT_VERSION = 2;
@@ -163,20 +163,16 @@ function withNewFields(fields: Readonly<Record<string, unknown>>): Readonly<Reco
   return { ...fields, files };
 }
 
-/** Throws when the fields of `file` are no record of this task. Fields that an older format lacks are filled in. */
-export function parseRecord(fields: Readonly<Record<string, unknown>>, id: string, file: string): TaskRecord {
-  const { version, ...given } = fields;
-  const record = Number(version) < RECORD_FORMAT_VERSION ? withNewFields(given) : given;
+/** The record of this task. Fields that an older format lacks are filled in. */
+export function parseRecord({ version, ...given }: VersionedFields, id: string): Parsed<TaskRecord> {
+  const record = version < RECORD_FORMAT_VERSION ? withNewFields(given) : given;
   const problem = problemOf(record, id);
-  if (problem === undefined) return record as unknown as TaskRecord;
-  throw new TokenBudgetError(
-    "storage_failed",
-    `The record of task ${id} is damaged: in ${file}, ${problem}. It is left as it is: repair or remove it.`,
-  );
+  return problem === undefined
+    ? { type: "value", value: record as unknown as TaskRecord }
+    : { type: "damaged", problem };
 }
 
 /** They only count, so damaged rows are dropped. */
-export function parseRefusals(fields: Readonly<Record<string, unknown>> | undefined): readonly Refusal[] {
-  const rows = fields?.refusals;
-  return Array.isArray(rows) ? rows.filter((row) => schemaProblem(RefusalSchema, row) === undefined) : [];
+export function parseRefusals({ refusals }: VersionedFields): readonly Refusal[] {
+  return Array.isArray(refusals) ? refusals.filter((row) => schemaProblem(RefusalSchema, row) === undefined) : [];
 }

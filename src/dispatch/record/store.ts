@@ -1,12 +1,10 @@
 // Task records on disk: one versioned JSON file per task, changed under its lock and replaced atomically.
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { messageOf, shownValue, TokenBudgetError } from "../../errors.ts";
-import { AtomicFiles, sweepLeftOvers } from "../../storage/atomic-file.ts";
-import { makePrivateDirectory, namesAt } from "../../storage/blobs.ts";
+import { namesAt } from "../../storage/blobs.ts";
 import { NODE_DISK, storageFailure } from "../../storage/disk.ts";
-import { type HeldLock, LockDirectory } from "../../storage/lock.ts";
+import { type JsonFile, JsonStore, lockOf, readJson } from "../../storage/json-store.ts";
 import { isRunning, type ProcessName } from "../../storage/processes.ts";
-import { readVersionedJson, type VersionedFile, writeVersionedJson } from "../../storage/versioned-json.ts";
 import type { TaskContext } from "../../task/context.ts";
 import { taskLayout } from "../../task/layout.ts";
 import type { NewFile } from "../files/roles.ts";
@@ -61,25 +59,17 @@ export interface Listing {
 export class RecordStore {
   readonly directory: string;
   readonly files: FileStore;
-  readonly #locks: LockDirectory;
-  readonly #atomic: AtomicFiles;
+  readonly #store: JsonStore;
 
   constructor(context: TaskContext) {
     this.directory = taskLayout(context.storageRoot, context).records;
     const meta = `${this.directory}.meta`;
     this.files = new FileStore(this.directory, meta);
-    this.#locks = new LockDirectory(join(meta, "locks"));
-    this.#atomic = new AtomicFiles(join(meta, "tmp"));
+    this.#store = new JsonStore(meta);
   }
 
   read(id: string): TaskRecord {
-    const source = this.#source(id);
-    const fields = readVersionedJson(source);
-    if (fields !== undefined) return parseRecord(fields, id, source.file);
-    throw new TokenBudgetError(
-      "not_found",
-      `There is no task ${shownValue(id)} in this root task; list the tasks to see which there are.`,
-    );
+    return thereIs(readJson(this.#record(id)), id);
   }
 
   list(): Listing {
@@ -109,10 +99,10 @@ export class RecordStore {
     try {
       const files = await this.files.add(task.id, originals, { signal });
       const record: TaskRecord = { task, files, usage: [] };
-      const commit = () => this.#locked(task.id, (held) => this.#commit(task.id, { ...record }, held));
+      const commit = () => this.#store.update(this.#record(task.id), () => record);
       if (claim === undefined) await commit();
       else
-        await this.#locks.withLock(NAMES_LOCK, async () => {
+        await this.#store.hold(NAMES_LOCK, async () => {
           claim();
           await commit();
         });
@@ -141,12 +131,7 @@ export class RecordStore {
 
   /** Changes the record under its lock; throws `not_found` when it has been removed. */
   async update(id: string, change: (record: TaskRecord) => TaskRecord): Promise<TaskRecord> {
-    return this.#locked(id, (held) => {
-      const before = this.read(id);
-      const after = change(before);
-      if (after !== before) this.#commit(id, { ...after }, held);
-      return after;
-    });
+    return this.#store.update(this.#record(id), (before) => change(thereIs(before, id)));
   }
 
   /** Commits the end of a run: status, usage and new files at once. A task that had already ended takes none of it. */
@@ -197,10 +182,11 @@ export class RecordStore {
 
   /** Removes the record, then the bytes. */
   async remove(id: string): Promise<void> {
-    await this.#locked(id, (held) => {
+    const source = this.#record(id);
+    await this.#store.hold(lockOf(source), (held) => {
       this.read(id);
       held.assertOwned();
-      NODE_DISK.unlinkSync(this.#source(id).file);
+      NODE_DISK.unlinkSync(source.file);
     });
     this.files.removeTask(id);
   }
@@ -226,9 +212,7 @@ export class RecordStore {
         problems.push(messageOf(error));
       }
     }
-    const { temporaryDirectory } = this.#atomic;
-    const { directory: lockDirectory, staleMs } = this.#locks;
-    sweepLeftOvers({ temporaryDirectory, lockDirectory, staleMs });
+    this.#store.sweep();
     const rowsOf = (id: string) => this.read(id).files;
     this.files.sweep(new Set(this.#ids()), { rowsOf, interrupted: new Set(interrupted.map(({ id }) => id)) });
     return { problems, interrupted };
@@ -236,11 +220,8 @@ export class RecordStore {
 
   /** Remembers that a quota refused a dispatch. */
   async addRefusal(surface: Refusal["surface"]): Promise<void> {
-    await this.#locked(REFUSALS, (held) => {
-      const before = parseRefusals(readVersionedJson(this.#source(REFUSALS)));
-      const refusal: Refusal = { id: newId(), surface, created: nowText() };
-      this.#commit(REFUSALS, { refusals: [...before, refusal].slice(-REFUSALS_MAX) }, held);
-    });
+    const refusal: Refusal = { id: newId(), surface, created: nowText() };
+    await this.#store.update(this.#refusals(), (before = []) => [...before, refusal].slice(-REFUSALS_MAX));
   }
 
   #ids(): readonly string[] {
@@ -252,28 +233,38 @@ export class RecordStore {
     }
   }
 
-  #source(id: string): VersionedFile {
+  #record(id: string): JsonFile<TaskRecord> {
     const name = `${id}.json`;
-    const shown = id === REFUSALS ? "The list of quota refusals" : `The record of task ${id}`;
-    if (RECORD_FILE.test(name)) return { file: join(this.directory, name), version: RECORD_FORMAT_VERSION, shown };
-    throw new TokenBudgetError(
-      "invalid_argument",
-      `The task id is ${shownValue(id)}; ids are of a-z and 0-9. List the tasks to see them.`,
-    );
-  }
-
-  async #locked<T>(id: string, work: (held: HeldLock) => T): Promise<T> {
-    return this.#locks.withLock({ name: id, shown: this.#source(id).shown }, work);
-  }
-
-  #commit(id: string, fields: Readonly<Record<string, unknown>>, held: HeldLock): void {
-    const source = this.#source(id);
-    try {
-      makePrivateDirectory(dirname(source.file));
-      const write = { fields, lockName: id, beforeRename: () => held.assertOwned() };
-      writeVersionedJson(this.#atomic, source, write);
-    } catch (error) {
-      throw storageFailure(error, { shown: source.shown, doing: "written" });
+    if (!RECORD_FILE.test(name)) {
+      throw new TokenBudgetError(
+        "invalid_argument",
+        `The task id is ${shownValue(id)}; ids are of a-z and 0-9. List the tasks to see them.`,
+      );
     }
+    return {
+      file: join(this.directory, name),
+      version: RECORD_FORMAT_VERSION,
+      shown: `The record of task ${id}`,
+      parse: (fields) => parseRecord(fields, id),
+      fields: (record) => ({ ...record }),
+    };
   }
+
+  #refusals(): JsonFile<readonly Refusal[]> {
+    return {
+      file: join(this.directory, `${REFUSALS}.json`),
+      version: RECORD_FORMAT_VERSION,
+      shown: "The list of quota refusals",
+      parse: (fields) => ({ type: "value", value: parseRefusals(fields) }),
+      fields: (refusals) => ({ refusals }),
+    };
+  }
+}
+
+function thereIs(record: TaskRecord | undefined, id: string): TaskRecord {
+  if (record !== undefined) return record;
+  throw new TokenBudgetError(
+    "not_found",
+    `There is no task ${shownValue(id)} in this root task; list the tasks to see which there are.`,
+  );
 }

@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { schemaProblem } from "../../src/dispatch/record/schema-check.ts";
+import { schemaProblem } from "../src/schema-check.ts";
 
 const closed = { additionalProperties: false };
 const schema = Type.Object(
@@ -14,6 +14,7 @@ const schema = Type.Object(
       maxItems: 2,
     }),
     on: Type.Boolean(),
+    share: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 1 })),
   },
   closed,
 );
@@ -46,6 +47,7 @@ it("judges values as the schema library does", () => {
     role: fc.constantFrom<unknown>("a", "b", "c"),
     list: fc.constantFrom<unknown>([], [{ n: 1, x: 0.5 }], [{ n: 1 }]),
     on: fc.constantFrom<unknown>(true, 1),
+    share: fc.constantFrom<unknown>(undefined, 0.5, 1, 0, 2),
   });
   const wild = fc.record({ id: any, name: any, role: any, list: any, on: any, more: any }, { requiredKeys: [] });
   fc.assert(
@@ -59,7 +61,9 @@ it("judges values as the schema library does", () => {
 it("says where and what", () => {
   const good = { id: "ab", name: null, role: "a", list: [{ n: 1, x: 0 }], on: true };
   expect(schemaProblem(schema, good)).toBeUndefined();
-  expect(schemaProblem(schema, { ...good, list: [{ n: 0, x: 0 }] })).toBe("list[0].n is not a number of at least 1");
-  expect(schemaProblem(schema, { ...good, extra: 1 })).toBe("extra is an unknown field");
-  expect(schemaProblem(schema, { ...good, role: "c" })).toBe("role is not one of its values");
+  expect(schemaProblem(schema, { ...good, list: [{ n: 0, x: 0 }] })).toBe(
+    "list[0].n is 0, not a whole number of at least 1",
+  );
+  expect(schemaProblem(schema, { ...good, extra: 1 })).toBe('it has the unknown field "extra"');
+  expect(schemaProblem(schema, { ...good, role: "c" })).toBe('role is "c", not one of its values');
 });
