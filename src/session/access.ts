@@ -1,5 +1,6 @@
 // One session among the agents of its root task: whose notes and history it may read and write, and its own journal,
 // from which the others read. Every path between agents goes through `canRead` and `assertFlow` here.
+import { setTimeout as delay } from "node:timers/promises";
 import type { OwnerCategories } from "../category/owners.ts";
 import { messageOf, TokenBudgetError } from "../errors.ts";
 import type { ItemSource } from "../history/source.ts";
@@ -20,6 +21,8 @@ const FIRST_REQUESTS_MAX = 20;
 /** The beginning of a child's task is looked for in so many items. */
 const TASK_SEARCH_ROWS = 50;
 const TASK_LINE_CODE_POINTS = 100;
+/** A request or a list waits no longer than this for what its children were asked; their journals may be large. */
+const MEETING_MAX_MS = 250;
 
 export interface AgentAccessParts {
   readonly task: SessionTask;
@@ -172,10 +175,15 @@ export class AgentAccess {
   }
 
   /**
-   * Learns what the children that run were asked, or the newest agents that lists show; it never throws. One walk at a
-   * time: few journals are kept open, and two walks would take each other's away.
+   * Learns what the children that run were asked, or the newest agents that lists show, within the time that a request or
+   * a list can wait. It never throws.
    */
   meet(which: Met): Promise<void> {
+    return Promise.race([this.#meetInTurn(which), delay(MEETING_MAX_MS, undefined, { ref: false })]);
+  }
+
+  /** One walk at a time: few journals are kept open, and two walks would take each other's away. */
+  #meetInTurn(which: Met): Promise<void> {
     const waiting = this.#waiting.get(which);
     if (waiting) return waiting;
     const meeting = this.#meeting.then(() => {

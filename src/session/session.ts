@@ -1,6 +1,5 @@
 // One session: it owns the index of its branch, its place in a root task, its notes, its windows and its access to other
 // agents. It holds nothing of other sessions, and nothing that the log could say instead.
-import { setTimeout as delay } from "node:timers/promises";
 import { contentCategory } from "../category/guard.ts";
 import type { CategoryModels } from "../category/labels.ts";
 import { CATEGORY_ENTRY, categoryOf, type LogCategory } from "../category/log.ts";
@@ -15,14 +14,13 @@ import { knownModels, windowSize } from "../host/models.ts";
 import { settingsFiles } from "../host/settings-files.ts";
 import type { BranchIndex } from "../log/branch.ts";
 import { SWITCH_ENTRY, switchOf } from "../log/marks.ts";
-import { NotesStore, sweepNotes } from "../notes/store.ts";
+import { NotesStore } from "../notes/store.ts";
 import { type LoadedSettings, loadSettings, problemLines, type Settings } from "../settings.ts";
 import { unknownModels } from "../settings-models.ts";
 import type { Work } from "../storage/work.ts";
 import { subagentIn } from "../subagents/child.ts";
 import { missingTools } from "../subagents/diagnostics.ts";
 import type { Category } from "../task/category.ts";
-import { sweepEphemeral } from "../task/forget.ts";
 import type { SessionTask } from "../task/membership.ts";
 import { openTask } from "../task/open.ts";
 import type { Ending } from "../task/presence.ts";
@@ -34,16 +32,14 @@ import { Coordination } from "../window/coordination.ts";
 import { LiveWindow } from "../window/live.ts";
 import { type Phase, phaseOf } from "../window/phase.ts";
 import { type SessionWindows, sessionWindows } from "../window/windows.ts";
-import { AgentAccess, type Met } from "./access.ts";
+import { AgentAccess } from "./access.ts";
+import { beginStorage } from "./beginning.ts";
 import { Forgetting } from "./forgetting.ts";
 import { type ForkFacts, forkedFrom } from "./fork.ts";
 import { OtherProcessWatch } from "./other-process.ts";
 import { OwnJournal } from "./own-journal.ts";
 import { pathFault } from "./own-notes.ts";
 import { windowParts } from "./window-parts.ts";
-
-/** A request or a list waits no longer than this for what its children were asked; their journals may be large. */
-const MEETING_MAX_MS = 250;
 
 /** The tools of which a checkpoint needs one. */
 const CHECKPOINT_TOOLS = ["notes_write_file", "notes_append_to_file"] as const;
@@ -244,18 +240,13 @@ export class Session {
     void this.task.presence.stay({ isAtWork });
   }
 
-  /** Learns what other agents were asked, within the time that an answer can wait. */
-  meet(which: Met): Promise<void> {
-    return Promise.race([this.access.meet(which), delay(MEETING_MAX_MS, undefined, { ref: false })]);
-  }
-
   /** The messages of the next request; undefined when they go out as they are. */
   async request(messages: readonly LogMessage[]): Promise<readonly LogMessage[] | undefined> {
     const { opener } = this.branch.current;
     const isUntouched = opener === undefined || opener.type === "foreign_compaction";
     void this.journal.announce();
     void this.journal.sync();
-    await this.meet("running children");
+    await this.access.meet("running children");
     this.watchProcesses({ isAtWork: true });
     // Switched off, a session keeps the windows it has but gets nothing new.
     if (!this.enabled() && isUntouched) return withoutRequests(messages);
@@ -269,37 +260,22 @@ export class Session {
 
   // --- its life ---
 
-  /** What a starting session does once: left-overs are swept, a child registers, a fork gets its notes. */
+  /** What a starting session does once. */
   async begin(): Promise<void> {
+    const { agentDir, work } = this.#options;
     const { task, notes } = this;
     try {
-      notes.sweep();
-      task.sweep();
-      for (const root of task.otherNotes()) sweepNotes(root);
       this.otherProcess.look();
-      const isKnown = task.registry.exists();
-      // Before anything is removed here or by others: who is in the registry and does not say so counts as ended.
-      if (isKnown || task.parent !== null) await task.join();
-      await sweepEphemeral({ agentDir: this.#options.agentDir, own: task.context.storageRoot });
-      await this.#beginFork(isKnown);
+      await beginStorage({
+        ...{ task, notes, agentDir },
+        origin: task.copyOf ?? this.#source,
+        copiesNotes: this.settings().forkCopiesNotes,
+        work: () => work("notes", () => this.#ctx),
+      });
     } catch (error) {
       this.report(messageOf(error));
     }
     void this.journal.sync();
-  }
-
-  async #beginFork(isKnown: boolean): Promise<void> {
-    const { task, notes } = this;
-    const origin = task.copyOf ?? this.#source;
-    if (origin === undefined || task.parent !== null || isKnown) return;
-    if (this.settings().forkCopiesNotes) {
-      const theirs = new NotesStore({ root: origin.notesRoot, agent: origin.agent });
-      await notes.copyFrom(
-        theirs,
-        this.#options.work("notes", () => this.#ctx),
-      );
-    }
-    await task.join();
   }
 
   /** Resolves when what the session has said so far can be read by others. */

@@ -3,10 +3,10 @@
 import { messageOf, TokenBudgetError } from "../errors.ts";
 import type { HostMessage, ToolCallEvent, ToolResultEvent } from "../host/api.ts";
 import type { LogMessage } from "../host/entries.ts";
-import { isOtherFailure } from "../host/overflow.ts";
 import { CHECKPOINT_ENTRY, controlOf, isNoteWriteTool, type OpenerDetails, openerOfMessage } from "../log/marks.ts";
 import * as prompts from "../prompts.ts";
 import { isBlank } from "../storage/text.ts";
+import { newestIsMissing } from "./alignment.ts";
 import { requestsOfWindow } from "./controls.ts";
 import type { WindowEffects } from "./effects.ts";
 import { callOf } from "./facts.ts";
@@ -14,9 +14,9 @@ import { type WindowLabel, WindowLabels } from "./labels.ts";
 import type { LiveWindow } from "./live.ts";
 import { type Delivery, type Effect, fenceOf } from "./machine.ts";
 import { openingMessage } from "./openings.ts";
-import { newestIsMissing, projectRequest, type SentIds } from "./projection.ts";
+import { projectRequest, type SentIds } from "./projection.ts";
 import { refusalReason } from "./refusals.ts";
-import { isWriteBlocked, newestResponse, pathOfCall } from "./responses.ts";
+import { isWriteBlocked, pathOfCall, refusedAsFull } from "./responses.ts";
 import { promptTokens } from "./room.ts";
 import { UnwrittenMessages } from "./unwritten.ts";
 import type { BudgetWatch } from "./watch.ts";
@@ -277,19 +277,10 @@ export class WindowLoop {
     this.#isUnsent = true;
   }
 
-  /**
-   * The provider's words for the newest request, when it failed in a full window, and not of something that another window
-   * would not change: it is taken for too long, whatever they are. A window that such a refusal has opened counts as full
-   * until something is answered in it, so that the next refusal is told and opens none.
-   */
+  /** The provider's words for the newest request, when they count as too long. */
   refusedRequest(): string | undefined {
-    const { log, live } = this.#live.state;
-    const { branch } = this.#live;
-    const newest = newestResponse(branch);
-    if (newest?.stopReason !== "error" || live.manual || !this.#parts.canCheckpoint()) return undefined;
-    if (this.#isUnsent || isOtherFailure(newest)) return undefined;
-    const isFull = log.fence !== undefined || (log.overflows > 0 && !log.answered) || this.#watch.isFull();
-    return isFull ? (newest.errorMessage ?? "it gave no reason") : undefined;
+    if (this.#isUnsent || !this.#parts.canCheckpoint()) return undefined;
+    return refusedAsFull(this.#live.branch, this.#live.state, this.#watch.isFull());
   }
 
   /** The starts of windows that have no label in the host's tree yet. */

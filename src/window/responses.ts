@@ -1,8 +1,10 @@
 // What the current window's newest response and its batch of calls say. Pure.
 import type { LogMessage } from "../host/entries.ts";
+import { isOtherFailure } from "../host/overflow.ts";
 import type { BranchIndex, Row } from "../log/branch.ts";
 import { isNoteWriteTool } from "../log/marks.ts";
 import { callOf } from "./facts.ts";
+import type { WindowState } from "./machine.ts";
 
 export function newestResponse({ rows, current }: BranchIndex): LogMessage | undefined {
   for (let i = rows.length - 1; i >= current.firstRow; i--)
@@ -43,4 +45,16 @@ export function isWriteBlocked(branch: BranchIndex, { seen, isOwnNote, canRun }:
     if (isOwnNote(path) && canRun(call.name, call.arguments)) return true;
   }
   return false;
+}
+
+/**
+ * The provider's words for the newest request, when it failed in a full window, and not of something that another window
+ * would not change: it is taken for too long, whatever they are. A window that such a refusal has opened counts as full
+ * until something is answered in it, so that the next refusal is told and opens none.
+ */
+export function refusedAsFull(branch: BranchIndex, { log, live }: WindowState, isFull: boolean): string | undefined {
+  const newest = newestResponse(branch);
+  if (newest?.stopReason !== "error" || live.manual || isOtherFailure(newest)) return undefined;
+  const countsAsFull = isFull || log.fence !== undefined || (log.overflows > 0 && !log.answered);
+  return countsAsFull ? (newest.errorMessage ?? "it gave no reason") : undefined;
 }

@@ -2,7 +2,7 @@
 // turn, where no tool may run, and said again when it is over. On other hosts every word has its entry.
 import type { LogMessage } from "../host/entries.ts";
 import type { BranchIndex } from "../log/branch.ts";
-import { isCopyOf } from "./projection.ts";
+import { isCopyOf } from "./alignment.ts";
 
 /** Entries that could be those of the newest messages. */
 const NEWEST_ROWS = 32;

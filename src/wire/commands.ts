@@ -34,7 +34,7 @@ function othersOf({ access }: Session): readonly ListedAgent[] {
 }
 
 async function contextOf(session: Session): Promise<string> {
-  await session.meet("listed agents");
+  await session.access.meet("listed agents");
   const model = selectedModel(session.context());
   return contextText({
     windowId: session.branch.current.id,

@@ -52,7 +52,7 @@ function contextToolParts(session: Session): ContextToolParts {
     phase: () => session.phase(),
     agents: () => session.access.visible().agents,
     firstRequests: async () => {
-      await session.meet("listed agents");
+      await session.access.meet("listed agents");
       return access.firstRequests();
     },
     warnings: () => [...session.access.visible().problems, ...notesWarnings(notes)],
