@@ -67,7 +67,7 @@ const JOURNAL_LAYERS = [
   "records|facts|ids|record|state|sidecar|files",
   "reader|branch|sieve|patterns|open-journals",
 ];
-const JOURNAL_WRITER = "writer|plan|older-calls";
+const JOURNAL_WRITER = "writer|plan";
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {

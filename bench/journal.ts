@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { HistoryReader, type ItemQuery, searchedFor } from "../src/history/reader.ts";
 import type { EntrySource, LogEntry } from "../src/host/entries.ts";
-import { journalFile } from "../src/journal/files.ts";
+import { journalFile } from "../src/journal/journal.ts";
 import { JournalReader } from "../src/journal/reader.ts";
 import { JournalWriter } from "../src/journal/writer.ts";
 import { COMMON_WORD, GeneratedLog } from "./generated.ts";

@@ -1,7 +1,8 @@
 // What other agents' content is: the stricter of the registry and what their own logs said last, as their journals have
 // it. So an entry of the registry that became ordinary by mistake opens nothing.
-import { parsedLine } from "../journal/facts.ts";
-import { journalFile } from "../journal/files.ts";
+
+import { journalFile } from "../journal/journal.ts";
+import { parsedLine } from "../journal/line.ts";
 import type { DiskCalls } from "../storage/disk.ts";
 import { LineScan } from "../storage/line-scan.ts";
 import type { Category } from "../task/category.ts";

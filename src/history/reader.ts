@@ -8,7 +8,7 @@ import { HistoryCounts, isInternalRole } from "./counts.ts";
 import { holdsMatch, type IsHidden, type Needle, needleOf } from "./search.ts";
 import type { ItemBranch, WindowContents } from "./shapes.ts";
 import { atOnce } from "./slices.ts";
-import type { ItemSource } from "./source.ts";
+import type { ItemSource, RowList } from "./source.ts";
 
 /** Which items; every given field must hold. */
 export interface ItemFilter {
@@ -83,12 +83,12 @@ function isRunning(query: ItemQuery, id: string | undefined, tool: ToolRef): boo
 }
 
 /** Whether a tool filter means a call of this item, other than the running one. */
-function hasCall(row: Row, query: ItemQuery): boolean {
-  const { head } = row;
-  const meant = head.calls.filter((tool) => meansTool(query.filter, tool));
+function hasCall(calls: readonly ToolRef[], row: () => Row | undefined, query: ItemQuery): boolean {
+  const meant = calls.filter((tool) => meansTool(query.filter, tool));
   if (query.runningCallId === undefined || meant.some((tool) => tool.namespace !== "history")) return meant.length > 0;
-  if (head.role === "tool") return meant.some((tool) => !isRunning(query, head.toolCallId, tool));
-  return blocksOf(row.entry.message?.content).some((block) => {
+  const { head, entry } = (meant.length > 0 && row()) || {};
+  if (head?.role === "tool") return meant.some((tool) => !isRunning(query, head.toolCallId, tool));
+  return blocksOf(entry?.message?.content).some((block) => {
     if (!isToolCallBlock(block)) return false;
     const tool = toolRef(block.name);
     return meansTool(query.filter, tool) && !isRunning(query, block.id, tool);
@@ -96,13 +96,15 @@ function hasCall(row: Row, query: ItemQuery): boolean {
 }
 
 /** Whether a list or search shows an item at all. */
-function listedBy(query: ItemQuery): (row: Row) => boolean {
+function listedAt(rows: RowList, query: ItemQuery): Walk["passes"] {
   const { role } = query.filter;
   const filtered = hasToolFilter(query.filter);
   const internalToo = isInternalRole(role);
-  return (row) => {
-    if (role !== undefined && row.head.role !== role) return false;
-    return filtered ? hasCall(row, query) : internalToo || !row.head.internal;
+  return (at, row) => {
+    const brief = rows.brief?.(at) ?? row?.head;
+    if (!brief || (role !== undefined && brief.role !== role)) return false;
+    if (!filtered) return internalToo || !brief.internal;
+    return hasCall(rows.calls?.(at) ?? row?.head.calls ?? [], () => row ?? rows.at(at), query);
   };
 }
 
@@ -139,14 +141,10 @@ function rangeOf(source: ItemSource, { filter, recentFirst }: ItemQuery): Range 
   return recentFirst ? { from: range.from, to: first + 1 } : { from: first, to: range.to };
 }
 
-interface Check {
-  passes(row: Row): boolean;
-  /** What can be said without the row; undefined: it has to be looked at. */
-  passesAt?(at: number): boolean | undefined;
-}
-
 /** What a walk over rows is to find. */
-interface Walk extends Check {
+interface Walk {
+  /** The row is there where it had to be made anyway. */
+  passes(at: number, row: Row | undefined): boolean;
   /** The number of all rows that pass, where it is known. */
   readonly knownTotal?: number | undefined;
   /** Rows that are still counted when the page is full. Default: all. */
@@ -170,12 +168,10 @@ function* walkRows(source: ItemSource, query: ItemQuery, walk: Walk): Generator<
     if (rows.length >= enough && counted++ >= countsMost) break;
     if (step % ROWS_PER_STEP === ROWS_PER_STEP - 1) yield;
     const at = query.recentFirst ? to - 1 - step : from + step;
-    const passesAt = walk.passesAt?.(at);
-    if (passesAt === false) continue;
     const isWanted = rows.length < query.limit;
-    // Beyond the page most rows are only counted.
-    const row = isWanted || passesAt === undefined ? all.at(at) : undefined;
-    if (passesAt === undefined && !(row && walk.passes(row))) continue;
+    // Beyond the page they are only counted.
+    const row = isWanted || !all.brief ? all.at(at) : undefined;
+    if (!walk.passes(at, row)) continue;
     total++;
     if (isWanted && row) rows.push(row);
   }
@@ -186,24 +182,14 @@ function pageOf(source: ItemSource, query: ItemQuery, walk: Walk): Walked {
   return atOnce(walkRows(source, query, walk));
 }
 
-function foundBy(source: ItemSource, needle: Needle, query: ItemQuery): Check {
-  const { role } = query.filter;
-  const isListed = listedBy(query);
+function foundBy(source: ItemSource, needle: Needle, query: ItemQuery): Walk {
   const isHidden = hiddenRegions(query);
-  const passes = (row: Row) => isListed(row) && holdsMatch(source.text(row.entry), needle, isHidden);
   // As they are now: a search pauses, and the source may have gone to another branch meanwhile.
   const { rows } = source;
+  const isListed = listedAt(rows, query);
   const sieve = source.sieve?.(needle);
-  if (!sieve) return { passes };
-  const filtered = hasToolFilter(query.filter);
-  const internalToo = isInternalRole(role);
-  const isListedAt = (at: number) => {
-    const brief = filtered ? undefined : rows.brief?.(at);
-    if (brief) return (role === undefined || brief.role === role) && (internalToo || !brief.internal);
-    const row = rows.at(at);
-    return row !== undefined && isListed(row);
-  };
-  return { passes, passesAt: (at) => isListedAt(at) && sieve(at) };
+  const holds = (row: Row | undefined) => row !== undefined && holdsMatch(source.text(row.entry), needle, isHidden);
+  return { passes: (at, row) => isListed(at, row) && (sieve?.(at) ?? holds(row ?? rows.at(at))) };
 }
 
 function listed(source: ItemSource, query: ItemQuery, page: Page<Row>): Page<ListedItem> {
@@ -234,7 +220,7 @@ export class HistoryReader {
     // Without a window or a tool the count is kept up to date, so the walk ends with the page.
     const known = filter.windowId === undefined && filter.from === undefined && !hasToolFilter(filter);
     const total = known ? this.#counts.total(source, filter.role) : undefined;
-    return listed(source, query, pageOf(source, query, { passes: listedBy(query), knownTotal: total }));
+    return listed(source, query, pageOf(source, query, { passes: listedAt(source.rows, query), knownTotal: total }));
   }
 
   /** The items that hold the needle. Beyond the page an item costs one `indexOf` up to its first match. */

@@ -9,8 +9,10 @@ export interface RowList extends Iterable<Row> {
   readonly length: number;
   at(row: number): Row | undefined;
   map<T>(each: (row: Row) => T): T[];
-  /** What counting needs of a row there is, where that takes less than making the row. */
+  /** What lists need of a row there is, where that takes less than making the row. */
   brief?(row: number): Pick<ItemHead, "role" | "internal">;
+  /** Its calls, as well. */
+  calls?(row: number): ItemHead["calls"];
 }
 
 /**

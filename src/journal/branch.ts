@@ -1,75 +1,29 @@
-// One branch of a journal: its rows and windows, folded from the records alone. Rows are made when they are asked for and
-// read their entry when that is asked for, so that a page of a long branch costs a page.
-
+// One branch of a journal: its rows and windows, told from the records alone. A row reads its entry when it is asked for, so
+// that a page of a long branch costs a page.
+//
+// Kept beside the index of the live branch (log/branch.ts) for the row "another agent, newest 50 of a journal of 100k
+// entries": that one is fed with entries, and would need all of them parsed. Both place items by one rule (log/placing.ts).
 import type { RowList } from "../history/source.ts";
 import type { LogEntry } from "../host/entries.ts";
 import { type Row, type WindowRecord, windowId } from "../log/branch.ts";
-import type { ItemHead, ItemRole, ToolRef } from "../log/item.ts";
+import type { ItemHead, ToolRef } from "../log/item.ts";
 import { type Opener, openerOf } from "../log/marks.ts";
-import { FLAG, roleOf } from "./record.ts";
-import type { JournalIndex } from "./records.ts";
-import type { LoadEntry } from "./state.ts";
+import type { Brief } from "./records.ts";
+import type { JournalState } from "./state.ts";
 
-class JournalHead implements ItemHead {
-  readonly #index: JournalIndex;
-  readonly #at: number;
-  readonly #load: LoadEntry;
-
-  constructor(index: JournalIndex, at: number, load: LoadEntry) {
-    this.#index = index;
-    this.#at = at;
-    this.#load = load;
-  }
-
-  get id(): string {
-    return this.#index.id(this.#at) ?? this.#entry.id;
-  }
-
-  get role(): ItemRole {
-    return this.#index.role(this.#at) as ItemRole;
-  }
-
-  get timestamp(): string {
-    return this.#index.timestamp(this.#at) ?? this.#entry.timestamp;
-  }
-
-  get calls(): readonly ToolRef[] {
-    return this.#index.calls(this.#at);
-  }
-
-  get toolCallId(): string | undefined {
-    if (this.role !== "tool") return undefined;
-    const toolCallId: unknown = this.#entry.message?.toolCallId;
-    return typeof toolCallId === "string" ? toolCallId : undefined;
-  }
-
-  get internal(): boolean {
-    return Boolean(this.#index.flags(this.#at) & FLAG.internal);
-  }
-
-  get fromUser(): boolean {
-    return Boolean(this.#index.flags(this.#at) & FLAG.fromUser);
-  }
-
-  get #entry(): LogEntry {
-    return this.#load(this.#index, this.#at);
-  }
-}
-
-export class JournalRow implements Row {
-  /** Number of its record. */
-  readonly at: number;
-  readonly #place: number;
+class JournalRow implements Row {
   readonly #branch: JournalBranch;
+  readonly #place: number;
+  #head: ItemHead | undefined;
 
-  constructor(branch: JournalBranch, at: number, place: number) {
-    this.at = at;
-    this.#place = place;
+  constructor(branch: JournalBranch, place: number) {
     this.#branch = branch;
+    this.#place = place;
   }
 
   get head(): ItemHead {
-    return this.#branch.head(this.at);
+    this.#head ??= this.#branch.state.head(this.#branch.record(this.#place));
+    return this.#head;
   }
 
   get window(): number {
@@ -77,7 +31,7 @@ export class JournalRow implements Row {
   }
 
   get entry(): LogEntry {
-    return this.#branch.entry(this.at);
+    return this.#branch.state.entry(this.#branch.record(this.#place));
   }
 }
 
@@ -115,24 +69,29 @@ class JournalWindow implements WindowRecord {
   }
 }
 
-type Brief = Pick<ItemHead, "role" | "internal">;
-
-const BRIEF_FLAGS = FLAG.role | FLAG.internal;
+/** The place in a sorted list of the last number up to this one; -1 when there is none. */
+function lastUpTo(length: number, numberAt: (place: number) => number, number: number): number {
+  let low = 0;
+  for (let high = length; low < high; ) {
+    const middle = (low + high) >> 1;
+    if (numberAt(middle) <= number) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
 
 export class JournalBranch implements RowList {
-  readonly #index: JournalIndex;
-  readonly #load: LoadEntry;
+  readonly state: JournalState;
   /** Numbers of the records of its rows, ascending: a parent stands before its children. */
   #rows = new Int32Array(64);
   #length = 0;
   #leaf = -1;
-  /** There are few of them; one for each value of the flags. */
-  readonly #briefs: Brief[] = [];
   readonly #windows: JournalWindow[] = [new JournalWindow(1, 0, undefined)];
 
-  constructor(index: JournalIndex, load: LoadEntry) {
-    this.#index = index;
-    this.#load = load;
+  /** The branch that ends with a record; -1 for an empty one. */
+  constructor(state: JournalState, leaf: number) {
+    this.state = state;
+    this.growTo(leaf);
   }
 
   get windows(): readonly WindowRecord[] {
@@ -144,7 +103,7 @@ export class JournalBranch implements RowList {
   }
 
   at(row: number): Row | undefined {
-    return row < 0 || row >= this.#length ? undefined : this.#row(row);
+    return row < 0 || row >= this.#length ? undefined : new JournalRow(this, row);
   }
 
   map<T>(each: (row: Row) => T): T[] {
@@ -152,16 +111,15 @@ export class JournalBranch implements RowList {
   }
 
   *[Symbol.iterator](): Iterator<Row> {
-    for (let row = 0; row < this.#length; row++) yield this.#row(row);
+    for (let row = 0; row < this.#length; row++) yield new JournalRow(this, row);
   }
 
   brief(row: number): Brief {
-    const flags = this.#index.flags(this.#rows[row] as number) & BRIEF_FLAGS;
-    const known = this.#briefs[flags];
-    if (known) return known;
-    const brief = { role: roleOf(flags) as ItemRole, internal: Boolean(flags & FLAG.internal) };
-    this.#briefs[flags] = brief;
-    return brief;
+    return this.state.records.brief(this.record(row)) as Brief;
+  }
+
+  calls(row: number): readonly ToolRef[] {
+    return this.state.calls(this.record(row));
   }
 
   /** Number of a row's record. */
@@ -173,77 +131,44 @@ export class JournalBranch implements RowList {
     return { from: firstRow, to: this.#windows[number]?.firstRow ?? this.#length };
   }
 
-  /** The row of a record; undefined when it is no item of this branch. */
-  rowOf(at: number): Row | undefined {
-    const place = this.placeOf(at);
-    return place === undefined ? undefined : this.#row(place);
-  }
-
   /** Where the row of a record stands; undefined when it is no item of this branch. */
-  placeOf(at: number): number | undefined {
-    let low = 0;
-    let high = this.#length - 1;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.#rows[middle] as number) < at) low = middle + 1;
-      else high = middle;
-    }
-    return low < this.#length && this.#rows[low] === at ? low : undefined;
+  placeOf(record: number): number | undefined {
+    const place = lastUpTo(this.#length, (row) => this.record(row), record);
+    return place >= 0 && this.record(place) === record ? place : undefined;
   }
 
-  /** Goes on to a new leaf; false when that is on another branch, which takes a new index. */
+  /** Number of the last window that starts at or before the row. */
+  windowOf(row: number): number {
+    return lastUpTo(this.#windows.length, (window) => (this.#windows[window] as JournalWindow).firstRow, row) + 1;
+  }
+
+  /** Goes on to a new leaf; false when that is on another branch. */
   growTo(leaf: number): boolean {
-    const chain = this.#index.chain(leaf, this.#leaf);
+    const chain = this.state.records.chain(leaf, this.#leaf);
     if (!chain) return false;
-    this.#makeRoom(chain.length);
+    if (this.#length + chain.length > this.#rows.length) {
+      const grown = new Int32Array(Math.max(this.#rows.length * 2, this.#length + chain.length));
+      grown.set(this.#rows.subarray(0, this.#length));
+      this.#rows = grown;
+    }
     for (let place = 0; place < chain.length; place++) this.#append(chain[place] as number);
     this.#leaf = leaf;
     return true;
   }
 
-  #makeRoom(rows: number): void {
-    if (this.#length + rows <= this.#rows.length) return;
-    const grown = new Int32Array(Math.max(this.#rows.length * 2, this.#length + rows));
-    grown.set(this.#rows.subarray(0, this.#length));
-    this.#rows = grown;
-  }
-
-  #append(at: number): void {
-    const flags = this.#index.flags(at);
-    if ((flags & FLAG.role) === 0) return;
-    if (flags & FLAG.opensBefore) this.#open(at);
-    this.#rows[this.#length++] = at;
+  #append(record: number): void {
+    const { records } = this.state;
+    if (!records.brief(record)) return;
+    const opens = records.opens(record);
+    if (opens === "before") this.#open(record);
+    this.#rows[this.#length++] = record;
     const current = this.#windows.at(-1);
-    if (flags & FLAG.stays && current) this.#windows[this.#windows.length - 1] = current.startingAt(this.#length);
-    if (flags & FLAG.opensAfter) this.#open(at);
+    if (current && records.stays(record)) this.#windows[this.#windows.length - 1] = current.startingAt(this.#length);
+    if (opens === "after") this.#open(record);
   }
 
-  #open(at: number): void {
-    const openedBy = () => this.#load(this.#index, at);
+  #open(record: number): void {
+    const openedBy = () => this.state.entry(record);
     this.#windows.push(new JournalWindow(this.#windows.length + 1, this.#length, openedBy));
-  }
-
-  head(at: number): ItemHead {
-    return new JournalHead(this.#index, at, this.#load);
-  }
-
-  entry(at: number): LogEntry {
-    return this.#load(this.#index, at);
-  }
-
-  #row(row: number): JournalRow {
-    return new JournalRow(this, this.#rows[row] as number, row);
-  }
-
-  /** Number of the last window that starts at or before the row. */
-  windowOf(row: number): number {
-    let low = 0;
-    let high = this.#windows.length - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if ((this.#windows[middle] as JournalWindow).firstRow <= row) low = middle;
-      else high = middle - 1;
-    }
-    return low + 1;
   }
 }

@@ -1,7 +1,7 @@
 // Reads the segments of an append-only log one after the other, each checked before it is handed out. It never writes,
 // never holds more than one segment, and hands out nothing behind a place where something is missing: that is a torn tail,
 // or damage where valid commits follow.
-import { type CommitSpan, commitOf, isCommitLine, NEWLINE, type Span } from "./log-lines.ts";
+import { type CommitSpan, commitOf, isCommitLine, NEWLINE, type Span } from "./log-format.ts";
 
 const READ_BYTES = 1_048_576;
 

@@ -12,8 +12,16 @@ import {
   READ_PLAIN_FLAGS,
   storageFailure,
 } from "../storage/disk.ts";
-import { HEADER_BYTES_MAX, headerLine, headerOf, type LogFile, type LogHeader } from "./log-header.ts";
-import { commitEnd, type LogBatch, type Span } from "./log-lines.ts";
+import {
+  commitEnd,
+  HEADER_BYTES_MAX,
+  headerLine,
+  headerOf,
+  type LogBatch,
+  type LogFile,
+  type LogHeader,
+  type Span,
+} from "./log-format.ts";
 import { type HeldLogLock, heldUp } from "./log-lock.ts";
 import { type LogPlace, SegmentScan } from "./log-scan.ts";
 

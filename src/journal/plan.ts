@@ -3,9 +3,8 @@
 import type { EntrySource, LogEntry } from "../host/entries.ts";
 import { ancestry } from "../log/ancestry.ts";
 import { callsOf } from "../log/placing.ts";
-import { cutJson, type JournalLine, lineAround, textSpan } from "./facts.ts";
-import type { LogBatch, Span } from "./log-lines.ts";
-import type { OlderCalls } from "./older-calls.ts";
+import { cutJson, type JournalLine, lineAround, textSpan } from "./line.ts";
+import type { LogBatch, Span } from "./log-format.ts";
 import type { JournalState } from "./state.ts";
 
 /** A piece ends after so much text or time, so that the event loop runs in between. */
@@ -100,5 +99,35 @@ export class JournalPlan {
     const toolCallId: unknown = entry.message?.role === "toolResult" ? entry.message.toolCallId : undefined;
     if (typeof toolCallId !== "string" || this.#calls.has(toolCallId)) return undefined;
     return this.#olderCalls.nameOf(toolCallId, this.#source);
+  }
+}
+
+/**
+ * Finds the call that a tool result answers when that is further back than the newest tool batch, which is rare: the branch is
+ * gone through once, and then followed.
+ */
+export class OlderCalls {
+  /** Tool names by call id on the branch up to `#tip`; undefined until they are asked for. */
+  #names: Map<string, string> | undefined;
+  #tip: string | null = null;
+
+  /** To be told of every entry in order. */
+  follow(entry: LogEntry): void {
+    if (entry.parentId !== this.#tip) this.#names = undefined;
+    this.#tip = entry.id;
+    if (this.#names && entry.message?.role === "assistant")
+      for (const [id, name] of callsOf(entry)) this.#names.set(id, name);
+  }
+
+  /** The tool of the nearest call with this id, seen from the entry followed last. */
+  nameOf(toolCallId: string, source: EntrySource): string | undefined {
+    if (!this.#names) {
+      this.#names = new Map();
+      for (const entry of ancestry(source, this.#tip)) {
+        if (entry.message?.role !== "assistant") continue;
+        for (const [id, name] of callsOf(entry)) if (!this.#names.has(id)) this.#names.set(id, name);
+      }
+    }
+    return this.#names.get(toolCallId);
   }
 }

@@ -3,31 +3,32 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ItemSource } from "../history/source.ts";
 import type { LogEntry } from "../host/entries.ts";
+import { type ItemText, itemText } from "../log/item.ts";
 import { JournalBranch } from "./branch.ts";
-import { JournalFiles, type JournalPlace } from "./files.ts";
-import { JournalIndex } from "./records.ts";
+import { Journal, type JournalPlace } from "./journal.ts";
 import { JournalSieve } from "./sieve.ts";
 import type { JournalState } from "./state.ts";
 
 /** Reading a long log lets the event loop run after so long. */
 const SLICE_MS = 20;
+/** Journals that are kept open: each holds its records in memory. */
+const OPEN_MAX = 4;
 
 export class JournalReader {
   readonly source: ItemSource;
-  readonly #place: JournalPlace;
-  #files: JournalFiles;
-  #state: JournalState | undefined;
+  readonly #agent: string;
+  readonly #journal: Journal;
   #branch: JournalBranch;
   /** Records that may be seen. */
   #visible = 0;
-  #index: JournalIndex;
   #refreshing: Promise<ItemSource> | undefined;
+  /** Rendered as long as somebody holds the entry. */
+  readonly #texts = new WeakMap<LogEntry, ItemText>();
 
   constructor(place: JournalPlace) {
-    this.#place = place;
-    this.#files = new JournalFiles(place);
-    this.#index = new JournalIndex("");
-    this.#branch = this.#newBranch();
+    this.#agent = place.agent;
+    this.#journal = new Journal(place);
+    this.#branch = new JournalBranch(this.#journal.nothing(), -1);
     this.source = this.#makeSource();
   }
 
@@ -40,64 +41,49 @@ export class JournalReader {
   }
 
   async #refresh(): Promise<ItemSource> {
-    // A session of this process that has just answered is heard out first.
-    await nextTurn();
-    for (;;) {
-      if (this.#files.distrusted) {
-        this.#files = new JournalFiles(this.#place, { withoutSidecar: true });
-        this.#state = undefined;
-      }
-      if (this.#readSlice()) break;
+    const journal = this.#journal;
+    let isDone: boolean | undefined;
+    do {
+      // A session of this process that has just answered is heard out first.
       await nextTurn();
-    }
-    if (this.#state) this.#files.assertWhole();
-    this.#show();
+      isDone = journal.catchUp(SLICE_MS);
+    } while (isDone === false);
+    if (isDone === undefined) journal.forget();
+    journal.assertWhole();
+    this.#show(journal.known ?? journal.nothing());
     return this.source;
   }
 
-  /** False when there is more to read. */
-  #readSlice(): boolean {
-    const until = performance.now() + SLICE_MS;
-    const done = this.#files.log.reading((log) => {
-      const known = this.#state;
-      // Another log in the same place, or one that was cut: begun again.
-      const state = known && known.logId === log.id && log.size >= known.end ? known : this.#files.open(log);
-      this.#state = state;
-      return this.#files.readOn(log, state, until);
-    });
-    if (done === undefined) this.#state = undefined;
-    return done ?? true;
+  #show(state: JournalState): void {
+    const { leaf, records } = state.published ?? { leaf: -1, records: 0 };
+    this.#visible = records;
+    if (state !== this.#branch.state || !this.#branch.growTo(leaf)) this.#branch = new JournalBranch(state, leaf);
   }
 
-  #show(): void {
-    const published = this.#state?.published;
-    const index = this.#state?.index ?? new JournalIndex("");
-    this.#visible = published?.records ?? 0;
-    const leaf = published?.leaf ?? -1;
-    if (index === this.#index && this.#branch.growTo(leaf)) return;
-    this.#index = index;
-    this.#branch = this.#newBranch();
-    this.#branch.growTo(leaf);
+  /** Number of a visible entry's record. */
+  #find(id: string): number | undefined {
+    const at = this.#branch.state.find(id);
+    return at === -1 || at >= this.#visible ? undefined : at;
   }
 
-  #newBranch(): JournalBranch {
-    return new JournalBranch(this.#index, (index, at) => this.#entry(index, at));
-  }
-
-  #entry(index: JournalIndex, at: number): LogEntry {
-    return this.#files.entry(index, at);
-  }
-
-  /** Number of a visible entry's record; -1 when there is none. */
-  #find(id: string): number {
-    const at = this.#index.find(id, (other) => this.#entry(this.#index, other).id);
-    return at < this.#visible ? at : -1;
+  #text(entry: LogEntry): ItemText {
+    const text = this.#texts.get(entry) ?? itemText(entry);
+    this.#texts.set(entry, text);
+    return text;
   }
 
   #makeSource(): ItemSource {
     const branch = () => this.#branch;
+    const placeIn = (rows: JournalBranch, id: string) => {
+      const at = this.#find(id);
+      return at === undefined ? undefined : rows.placeOf(at);
+    };
+    const rowIn = (rows: JournalBranch, id: string) => {
+      const place = placeIn(rows, id);
+      return place === undefined ? undefined : rows.at(place);
+    };
     return {
-      agent: this.#place.agent,
+      agent: this.#agent,
       get rows() {
         return branch();
       },
@@ -105,28 +91,35 @@ export class JournalReader {
         return branch().windows;
       },
       rowRange: (window) => branch().rowRange(window),
-      row: (id) => {
-        const at = this.#find(id);
-        return at === -1 ? undefined : branch().rowOf(at);
-      },
-      rowIndex: (id) => {
-        const at = this.#find(id);
-        return at === -1 ? undefined : branch().placeOf(at);
-      },
-      text: (entry) => this.#files.text(entry),
-      rowElsewhere: (id) => {
-        const at = this.#find(id);
-        if (at === -1) return undefined;
-        // Its window is counted along its own branch up to it.
-        const own = this.#newBranch();
-        own.growTo(at);
-        return own.rowOf(at);
-      },
+      row: (id) => rowIn(branch(), id),
+      rowIndex: (id) => placeIn(branch(), id),
+      text: (entry) => this.#text(entry),
+      // Its window is counted along its own branch up to it.
+      rowElsewhere: (id) => rowIn(new JournalBranch(branch().state, this.#find(id) ?? -1), id),
       sieve: (needle) => {
-        const sieve = new JournalSieve(this.#files, this.#index, needle);
         const rows = branch();
+        const sieve = new JournalSieve(rows.state, needle);
         return (row) => sieve.holds(rows.record(row));
       },
     };
+  }
+}
+
+/** The journals of other agents that are kept open. */
+export class OpenJournals {
+  /** Most recently used last. */
+  readonly #readers = new Map<string, JournalReader>();
+
+  /** What an agent's journal has committed by now. */
+  read(agent: { readonly address: string; readonly historyDir: string }): Promise<ItemSource> {
+    const { address, historyDir: directory } = agent;
+    const reader = this.#readers.get(address) ?? new JournalReader({ directory, agent: address });
+    this.#readers.delete(address);
+    this.#readers.set(address, reader);
+    for (const oldest of this.#readers.keys()) {
+      if (this.#readers.size <= OPEN_MAX) break;
+      this.#readers.delete(oldest);
+    }
+    return reader.refresh();
   }
 }

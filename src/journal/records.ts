@@ -1,79 +1,131 @@
-// The records of one journal in memory: entries in the order of the log, found by number or by id. Made from the sidecar,
-// or grown from the log itself, with the same result. It reads no file and knows no branch.
-import { type ItemRole, type ToolRef, toolRef } from "../log/item.ts";
-import { JournalIds } from "./ids.ts";
-import { crc32 } from "./log-crc.ts";
-import type { Span } from "./log-lines.ts";
-import {
-  type EntryRecord,
-  exactIdOf,
-  FLAG,
-  hashOf,
-  highOf,
-  idWordOf,
-  kindBits,
-  kindOf,
-  lowOf,
-  type Mark,
-  NAMES_BYTES,
-  RECORD_BYTES,
-  RECORD_WORDS,
-  readNames,
-  roleBits,
-  roleOf,
-  WORD,
-  wideOf,
-  writeNames,
-} from "./record.ts";
-import type { SidecarContent } from "./sidecar.ts";
+// The packed index of a journal: a record of 32 bytes for each entry says where its line is and what lists and searches ask
+// of it; a mark, now and then, says up to which commit all of this is right. It is made from `journal.index`, or grown from
+// the log itself, with the same result. It reads no file.
+//
+// Kept for the row "another agent, newest 50 of a journal of 100k entries" and for the memory of readers: without it, every
+// entry is parsed and held before the first one is shown.
+import type { ItemHead, ItemRole } from "../log/item.ts";
+import type { Placing } from "../log/placing.ts";
+import { crc32, type Span } from "./log-format.ts";
 
-const ENTRY_BITS = kindBits("entry");
-const NAMES_BITS = kindBits("names");
-const MARK_BITS = kindBits("mark");
+/** 32-bit words of a record. The layout is the file's: another one is another `INDEX_VERSION`. */
+const WORDS = 8;
+export const RECORD_BYTES = WORDS * 4;
+
+/** Meaning of the words of an entry's record; all are little-endian. */
+const WORD = {
+  offsetLow: 0,
+  /** Low half: bits 32 to 47 of the offset. High half: flags. */
+  offsetHighAndFlags: 1,
+  length: 2,
+  /** Number of the parent's record plus one; 0 without a parent. Of a mark: of the leaf's. */
+  parent: 3,
+  /** The id itself when it is eight hex digits, else a hash of it. */
+  id: 4,
+  /** Number plus one of the first record whose entry has the same calls, perhaps its own; 0 without calls. */
+  calls: 5,
+  /** Where its one text lies in the line, in bytes from the line's start; length 0 when it has not just one. */
+  textStart: 6,
+  textLength: 7,
+  /** Of a mark: CRC-32 of everything before it, from the journal's own start value on. */
+  sum: 7,
+} as const;
+
+const FLAG = {
+  /** A record is a mark or an entry's. */
+  mark: 1,
+  role: 0b111 << 1,
+  internal: 1 << 4,
+  /** Role and internal. */
+  brief: 0b1111 << 1,
+  opensBefore: 1 << 5,
+  opensAfter: 1 << 6,
+  stays: 1 << 7,
+  /** The id word is the id. */
+  exactId: 1 << 8,
+  /** Its text has parts that its line does not spell: a search has to render it. */
+  composed: 1 << 9,
+} as const;
+
+const ROLES: readonly (ItemRole | undefined)[] = [undefined, "user", "assistant", "tool", "system", "developer"];
+const BRIEF_SHIFT = 1;
+
+export type Brief = Pick<ItemHead, "role" | "internal">;
+
+/** There are few, by the bits of a record: made once. */
+const BRIEFS: readonly (Brief | undefined)[] = [false, true].flatMap((internal) =>
+  Array.from({ length: 8 }, (_, bits) => ROLES[bits] && { role: ROLES[bits], internal }),
+);
+
 const FLAGS_SHIFT = 16;
 const LOW_HALF = 0xffff;
+const HIGH = 2 ** 32;
 
-export class JournalIndex {
-  #words: Int32Array;
+const FNV_PRIME = 0x01000193;
+const FNV_START = 0x811c9dc5 | 0;
+const EXACT_ID = /^[0-9a-f]{8}$/;
+
+function hashOf(text: string): number {
+  let hash = FNV_START;
+  for (let unit = 0; unit < text.length; unit++) hash = Math.imul(hash ^ text.charCodeAt(unit), FNV_PRIME);
+  return hash;
+}
+
+function idWordOf(id: string): { readonly word: number; readonly exact: boolean } {
+  return EXACT_ID.test(id) ? { word: Number.parseInt(id, 16) | 0, exact: true } : { word: hashOf(id), exact: false };
+}
+
+/** An entry as its record keeps it. */
+export interface EntryRecord extends Pick<Placing, "opens" | "stays"> {
+  readonly line: Span;
+  /** Number of the parent's record; -1 without one. */
+  readonly parent: number;
+  readonly id: string;
+  /** Undefined for an entry that is no item. */
+  readonly role: ItemRole | undefined;
+  readonly internal: boolean;
+  /** Number of the first record whose entry has the same calls; -1 without calls, undefined when there was none before. */
+  readonly sameCalls: number | undefined;
+  readonly isComposed: boolean;
+  /** Its only text, in bytes from the line's start. */
+  readonly text: Span | undefined;
+}
+
+/** A commit, from which reading goes on. */
+export interface Mark {
+  /** The commit's line. */
+  readonly commit: Span;
+  /** Number of the leaf's record; -1 for an empty branch. */
+  readonly leaf: number;
+}
+
+export class JournalRecords {
+  #words: Int32Array = new Int32Array(64 * WORDS);
   #length = 0;
   #lastMark = -1;
   /** Of all records up to the last mark. */
   #sum: number;
-  #unmarked = 0;
-  /** Made when an id is first looked for. */
-  #ids: JournalIds | undefined;
-  /** Records of lists of names, by the list; made with the first new entry. */
-  #namesAt: Map<string, number> | undefined;
-  readonly #namesRecords: number[] = [];
-  readonly #namesRead = new Map<number, readonly ToolRef[]>();
+  /** Records by the word of their id, made when an id is first looked for; ids that share a word are a list. */
+  #ids: Map<number, number | number[]> | undefined;
 
   constructor(logId: string) {
     this.#sum = hashOf(logId) >>> 0;
-    this.#words = new Int32Array(64 * RECORD_WORDS);
   }
 
-  /** The intact records up to the last mark; undefined when there is none. The memory is the index's from then on. */
-  static load(logId: string, { memory, length }: SidecarContent): JournalIndex | undefined {
-    const index = new JournalIndex(logId);
-    index.#words = new Int32Array(memory.buffer, memory.byteOffset, Math.floor(memory.length / 4));
-    index.#takeMarked(Math.floor(length / RECORD_BYTES));
-    return index.#lastMark === -1 ? undefined : index;
-  }
-
-  /** Goes from mark to mark as long as their checksums are right. */
-  #takeMarked(records: number): void {
-    const words = this.#words;
-    for (let at = 0; at < records; at++) {
-      const kind = ((words[at * RECORD_WORDS + WORD.offsetHighAndFlags] as number) >>> FLAGS_SHIFT) & FLAG.kind;
-      if (kind === NAMES_BITS) this.#namesRecords.push(at);
-      if (kind !== MARK_BITS) continue;
-      const sum = this.#sumUpTo(at);
-      if (sum !== (words[at * RECORD_WORDS + WORD.sum] as number) >>> 0) break;
-      this.#sum = sum;
-      this.#lastMark = at;
-      this.#length = at + 1;
+  /** The intact records up to the last mark; undefined when there is none. The memory is theirs from then on. */
+  static load(logId: string, { memory, length }: { memory: Buffer; length: number }): JournalRecords | undefined {
+    const records = new JournalRecords(logId);
+    records.#words = new Int32Array(memory.buffer, memory.byteOffset, Math.floor(memory.length / 4));
+    // From mark to mark as long as their checksums are right.
+    for (let at = 0; at < Math.floor(length / RECORD_BYTES); at++) {
+      if (records.isEntry(at)) continue;
+      const sum = records.#sumUpTo(at);
+      if (sum !== records.#word(at, WORD.sum) >>> 0) break;
+      records.#sum = sum;
+      records.#lastMark = at;
+      records.#length = at + 1;
     }
-    while ((this.#namesRecords.at(-1) ?? -1) > this.#lastMark) this.#namesRecords.pop();
+    return records.#lastMark === -1 ? undefined : records;
   }
 
   /** The checksum of everything before a mark, its own words included but the sum. */
@@ -95,21 +147,33 @@ export class JournalIndex {
     return this.#lastMark + 1;
   }
 
-  /** Entries and commits since the last mark. */
-  get unmarked(): number {
-    return this.#unmarked;
-  }
-
-  flags(at: number): number {
-    return this.#word(at, WORD.offsetHighAndFlags) >>> FLAGS_SHIFT;
+  /** Whether an entry with this id may be there; for no id, whether there is no entry. */
+  isAt(at: number, id: string | null): boolean {
+    return id === null ? at === -1 : at !== -1 && this.isEntry(at) && (this.id(at) ?? id) === id;
   }
 
   isEntry(at: number): boolean {
-    return kindOf(this.flags(at)) === "entry";
+    return (this.#flags(at) & FLAG.mark) === 0;
   }
 
-  role(at: number): ItemRole | undefined {
-    return roleOf(this.flags(at));
+  /** Undefined for an entry that is no item. */
+  brief(at: number): Brief | undefined {
+    return BRIEFS[(this.#flags(at) & FLAG.brief) >> BRIEF_SHIFT];
+  }
+
+  /** Whether a window starts with the entry itself, or right behind it. */
+  opens(at: number): Placing["opens"] {
+    const flags = this.#flags(at);
+    if (flags & FLAG.opensBefore) return "before";
+    return flags & FLAG.opensAfter ? "after" : undefined;
+  }
+
+  stays(at: number): boolean {
+    return (this.#flags(at) & FLAG.stays) !== 0;
+  }
+
+  isComposed(at: number): boolean {
+    return (this.#flags(at) & FLAG.composed) !== 0;
   }
 
   line(at: number): Span {
@@ -117,8 +181,7 @@ export class JournalIndex {
   }
 
   lineStart(at: number): number {
-    const high = this.#word(at, WORD.offsetHighAndFlags) & LOW_HALF;
-    return wideOf(this.#word(at, WORD.offsetLow), high);
+    return (this.#word(at, WORD.offsetHighAndFlags) & LOW_HALF) * HIGH + (this.#word(at, WORD.offsetLow) >>> 0);
   }
 
   lineEnd(at: number): number {
@@ -130,35 +193,10 @@ export class JournalIndex {
     return this.#word(at, WORD.parent) - 1;
   }
 
-  /** The numbers from an entry back to one of its ancestors, which is left out; undefined when that is none. */
-  chain(from: number, to: number): Int32Array | undefined {
-    const words = this.#words;
-    let length = 0;
-    let at = from;
-    // A parent stands before its children; anything else would be no chain.
-    for (let next = at; at > to; at = next, length++) {
-      next = (words[at * RECORD_WORDS + WORD.parent] as number) - 1;
-      if (next >= at) return undefined;
-    }
-    if (at !== to) return undefined;
-    const chain = new Int32Array(length);
-    at = from;
-    for (let place = length - 1; place >= 0; place--) {
-      chain[place] = at;
-      at = (words[at * RECORD_WORDS + WORD.parent] as number) - 1;
-    }
-    return chain;
-  }
-
   /** Undefined when the entry has to be asked. */
   id(at: number): string | undefined {
-    return this.flags(at) & FLAG.exactId ? exactIdOf(this.#word(at, WORD.id)) : undefined;
-  }
-
-  /** ISO 8601; undefined when the entry has to be asked. */
-  timestamp(at: number): string | undefined {
-    if (!(this.flags(at) & FLAG.exactTime)) return undefined;
-    return new Date(wideOf(this.#word(at, WORD.timeLow), this.#word(at, WORD.timeHigh))).toISOString();
+    if (!(this.#flags(at) & FLAG.exactId)) return undefined;
+    return (this.#word(at, WORD.id) >>> 0).toString(16).padStart(8, "0");
   }
 
   textSpan(at: number): Span | undefined {
@@ -166,140 +204,110 @@ export class JournalIndex {
     return length === 0 ? undefined : { offset: this.lineStart(at) + this.#word(at, WORD.textStart), length };
   }
 
-  calls(at: number): readonly ToolRef[] {
-    const names = this.#word(at, WORD.names) - 1;
-    if (names === -1) return [];
-    const known = this.#namesRead.get(names);
-    if (known) return known;
-    const read = (JSON.parse(this.#namesText(names)) as string[]).map(toolRef);
-    this.#namesRead.set(names, read);
-    return read;
+  /** Number of the first record whose entry has the same calls, perhaps its own; -1 without calls. */
+  sameCalls(at: number): number {
+    return this.#word(at, WORD.calls) - 1;
   }
 
-  /** Every name of a called tool there is. */
-  toolNames(): ReadonlySet<string> {
-    this.#namesAt ??= this.#allNames();
-    return new Set([...this.#namesAt.keys()].flatMap((list) => JSON.parse(list) as string[]));
+  /** The numbers from an entry back to one of its ancestors, which is left out; undefined when that is none. */
+  chain(from: number, to: number): Int32Array | undefined {
+    let length = 0;
+    let at = from;
+    // A parent stands before its children; anything else would be no chain.
+    for (let next = at; at > to; at = next, length++) {
+      next = this.parent(at);
+      if (next >= at) return undefined;
+    }
+    if (at !== to) return undefined;
+    const chain = new Int32Array(length);
+    at = from;
+    for (let place = length - 1; place >= 0; place--) {
+      chain[place] = at;
+      at = this.parent(at);
+    }
+    return chain;
   }
 
-  /** The number of the first entry with this id; `idAt` is asked for ids that the record does not hold. */
+  /** The number of the first entry with this id; -1 when there is none. `idAt` is asked for ids that records do not hold. */
   find(id: string, idAt: (at: number) => string): number {
     if (this.#length === 0) return -1;
-    this.#ids ??= this.#allIds();
+    if (!this.#ids) {
+      this.#ids = new Map();
+      for (let at = 0; at < this.#length; at++) if (this.isEntry(at)) this.#addId(this.#ids, at);
+    }
     const { word, exact } = idWordOf(id);
-    return this.#ids.find(word, (at) => {
-      if (this.#word(at, WORD.id) !== word || exact !== Boolean(this.flags(at) & FLAG.exactId)) return false;
-      return exact || idAt(at) === id;
-    });
+    const isIt = (at: number) => exact === (this.id(at) !== undefined) && (exact || idAt(at) === id);
+    const found = this.#ids.get(word);
+    if (typeof found === "number") return isIt(found) ? found : -1;
+    return found?.find(isIt) ?? -1;
   }
 
-  push(record: EntryRecord): number {
-    const names = record.names.length === 0 ? -1 : this.#namesRecord(record.names);
-    const { word, exact } = idWordOf(record.id);
+  #addId(ids: Map<number, number | number[]>, at: number): void {
+    const word = this.#word(at, WORD.id);
+    const known = ids.get(word);
+    if (known === undefined) ids.set(word, at);
+    else if (typeof known === "number") ids.set(word, [known, at]);
+    else known.push(at);
+  }
+
+  push({ line, parent, id, role, internal, sameCalls, opens, stays, isComposed, text }: EntryRecord): number {
+    const { word, exact } = idWordOf(id);
     const flags =
-      kindBits("entry") |
-      roleBits(record.role) |
-      (record.internal ? FLAG.internal : 0) |
-      (record.fromUser ? FLAG.fromUser : 0) |
-      (record.opens === "before" ? FLAG.opensBefore : 0) |
-      (record.opens === "after" ? FLAG.opensAfter : 0) |
-      (record.stays ? FLAG.stays : 0) |
+      (ROLES.indexOf(role) << BRIEF_SHIFT) |
+      (internal ? FLAG.internal : 0) |
+      (opens === "before" ? FLAG.opensBefore : 0) |
+      (opens === "after" ? FLAG.opensAfter : 0) |
+      (stays ? FLAG.stays : 0) |
       (exact ? FLAG.exactId : 0) |
-      (record.time === undefined ? 0 : FLAG.exactTime) |
-      (record.role === "assistant" && record.names.length > 0 ? FLAG.hasCalls : 0) |
-      (record.composed ? FLAG.composed : 0);
-    const time = record.time ?? 0;
-    const at = this.#add(flags, record.line);
-    const words = this.#words;
-    const from = at * RECORD_WORDS;
-    words[from + WORD.parent] = record.parent + 1;
-    words[from + WORD.id] = word;
-    words[from + WORD.timeLow] = lowOf(time);
-    words[from + WORD.timeHigh] = highOf(time);
-    words[from + WORD.names] = names + 1;
-    words[from + WORD.textStart] = record.text?.offset ?? 0;
-    words[from + WORD.textLength] = record.text?.length ?? 0;
-    this.#ids?.add(word, at);
-    this.#unmarked++;
+      (isComposed ? FLAG.composed : 0);
+    const at = this.#add(flags, line);
+    this.#set(at, WORD.parent, parent + 1);
+    this.#set(at, WORD.id, word);
+    this.#set(at, WORD.calls, (sameCalls ?? at) + 1);
+    this.#set(at, WORD.textStart, text?.offset ?? 0);
+    this.#set(at, WORD.textLength, text?.length ?? 0);
+    if (this.#ids) this.#addId(this.#ids, at);
     return at;
   }
 
-  /** Notes a commit; one that is followed by enough entries is to be marked. */
-  noteCommit(): void {
-    this.#unmarked++;
-  }
-
   mark({ commit, leaf }: Mark): void {
-    const at = this.#add(kindBits("mark"), commit);
-    this.#words[at * RECORD_WORDS + WORD.parent] = leaf + 1;
+    const at = this.#add(FLAG.mark, commit);
+    this.#set(at, WORD.parent, leaf + 1);
     this.#sum = this.#sumUpTo(at);
-    this.#words[at * RECORD_WORDS + WORD.sum] = this.#sum | 0;
+    this.#set(at, WORD.sum, this.#sum);
     this.#lastMark = at;
-    this.#unmarked = 0;
   }
 
-  /** The records from one number to another as bytes of the sidecar. */
+  /** The records from one number to another as bytes of the file. */
   bytes(from: number, to: number): Uint8Array {
     const { buffer, byteOffset } = this.#words;
     return new Uint8Array(buffer, byteOffset + from * RECORD_BYTES, (to - from) * RECORD_BYTES);
   }
 
   #word(at: number, word: number): number {
-    return this.#words[at * RECORD_WORDS + word] as number;
+    return this.#words[at * WORDS + word] as number;
+  }
+
+  #set(at: number, word: number, value: number): void {
+    this.#words[at * WORDS + word] = value;
+  }
+
+  #flags(at: number): number {
+    return this.#word(at, WORD.offsetHighAndFlags) >>> FLAGS_SHIFT;
   }
 
   /** A record with these words and no others yet. */
-  #add(flags: number, line: Span): number {
-    if ((this.#length + 1) * RECORD_WORDS > this.#words.length) {
-      const grown = new Int32Array(Math.max(64, Math.ceil(this.#length * 1.5)) * RECORD_WORDS);
-      grown.set(this.#words.subarray(0, this.#length * RECORD_WORDS));
+  #add(flags: number, { offset, length }: Span): number {
+    if ((this.#length + 1) * WORDS > this.#words.length) {
+      const grown = new Int32Array(Math.max(64, Math.ceil(this.#length * 1.5)) * WORDS);
+      grown.set(this.#words.subarray(0, this.#length * WORDS));
       this.#words = grown;
     }
     const at = this.#length++;
-    const from = at * RECORD_WORDS;
-    for (let word = 0; word < RECORD_WORDS; word++) this.#words[from + word] = 0;
-    this.#words[from + WORD.offsetLow] = lowOf(line.offset);
-    this.#words[from + WORD.offsetHighAndFlags] = highOf(line.offset) | (flags << FLAGS_SHIFT);
-    this.#words[from + WORD.length] = line.length;
+    this.#words.fill(0, at * WORDS, (at + 1) * WORDS);
+    this.#set(at, WORD.offsetLow, offset | 0);
+    this.#set(at, WORD.offsetHighAndFlags, Math.floor(offset / HIGH) | (flags << FLAGS_SHIFT));
+    this.#set(at, WORD.length, length);
     return at;
-  }
-
-  #allIds(): JournalIds {
-    const ids = new JournalIds(this.#length, (at) => this.#word(at, WORD.id));
-    const words = this.#words;
-    for (let at = 0; at < this.#length; at++) {
-      const from = at * RECORD_WORDS;
-      const flags = (words[from + WORD.offsetHighAndFlags] as number) >>> FLAGS_SHIFT;
-      if ((flags & FLAG.kind) === ENTRY_BITS) ids.add(words[from + WORD.id] as number, at);
-    }
-    return ids;
-  }
-
-  #namesRecord(names: readonly string[]): number {
-    this.#namesAt ??= this.#allNames();
-    const text = JSON.stringify(names);
-    const known = this.#namesAt.get(text);
-    if (known !== undefined) return known;
-    const at = this.#length;
-    this.#namesRecords.push(at);
-    const bytes = Buffer.from(text, "utf8");
-    for (let from = 0; from < bytes.length; from += NAMES_BYTES) {
-      const part = this.#add(kindBits(from === 0 ? "names" : "more_names"), { offset: 0, length: 0 });
-      writeNames(this.#words, part, bytes.subarray(from, from + NAMES_BYTES));
-    }
-    this.#namesAt.set(text, at);
-    return at;
-  }
-
-  #namesText(at: number): string {
-    const parts: Buffer[] = [];
-    for (let next = at; next === at || (next < this.#length && kindOf(this.flags(next)) === "more_names"); next++) {
-      parts.push(readNames(this.#words, next));
-    }
-    return Buffer.concat(parts).toString("utf8");
-  }
-
-  #allNames(): Map<string, number> {
-    return new Map(this.#namesRecords.map((at) => [this.#namesText(at), at]));
   }
 }

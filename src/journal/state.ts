@@ -1,15 +1,19 @@
-// What is known of a journal after reading its log up to some place: the records, and the branch that was published last.
-// It grows with the log and is the same for everyone who read as far; it opens no file itself.
+// What is known of a journal after reading its log up to some place: its records, the branch that was published last, and
+// the entries that were read lately. It grows with the log and is the same for everyone who read as far, so that a rebuilt
+// index is the one that was lost. It opens no file itself.
 import type { LogEntry } from "../host/entries.ts";
-import { callsOf, noBatch, type ToolBatch } from "../log/placing.ts";
-import { cutJson, factsOf, type JournalLine, parsedLine, textSpan } from "./facts.ts";
-import type { CommitSpan, Span } from "./log-lines.ts";
+import { type ItemHead, itemHead, type ToolRef } from "../log/item.ts";
+import { consolidationOf } from "../log/marks.ts";
+import { callsOf, noBatch, type Placing, placeItem, type ToolBatch } from "../log/placing.ts";
+import { cutJson, isComposed, type JournalLine, parsedLine, textSpan } from "./line.ts";
+import type { CommitSpan, Span } from "./log-format.ts";
 import type { LogPlace, LogSegment } from "./log-scan.ts";
-import { FLAG } from "./record.ts";
-import { JournalIndex } from "./records.ts";
+import { JournalRecords } from "./records.ts";
 
-/** A sidecar is carried on whenever so many entries and commits are new: so much of the log is read without it. */
+/** The index is carried on whenever so many entries and commits are new: so much of the log is read without it. */
 const MARK_EVERY = 64;
+/** Lines of entries that are kept parsed; one is kept however long it is. */
+const CACHE_BYTES_MAX = 8_388_608;
 
 /** What a commit line says. Without a leaf it only ends a part of a long write and publishes nothing. */
 export interface CommitRecord {
@@ -25,16 +29,16 @@ export interface Published {
   readonly records: number;
 }
 
-/** Reads the entry of a record. */
-export type LoadEntry = (index: JournalIndex, at: number) => LogEntry;
-
 export interface JournalStart {
   readonly logId: string;
   /** Where the log's first segment begins. */
   readonly start: number;
-  readonly load: LoadEntry;
+  /** Reads the log again, perhaps into given memory; what it cannot read is shorter. */
+  readonly read: (span: Span, into?: Buffer) => Buffer;
+  /** The error for a line that is not what its record says. */
+  readonly unfit: () => Error;
   /** Records known already. */
-  readonly index?: JournalIndex | undefined;
+  readonly records?: JournalRecords | undefined;
   readonly markEvery?: number | undefined;
 }
 
@@ -43,33 +47,42 @@ export function leafOf(record: unknown): string | null | undefined {
   return typeof leaf === "string" || leaf === null ? leaf : undefined;
 }
 
+const NO_PLACE: Omit<Placing, "batch"> = { opener: undefined, opens: undefined, stays: false };
+
 export class JournalState {
   readonly logId: string;
-  readonly index: JournalIndex;
-  readonly #load: LoadEntry;
-  readonly #markEvery: number;
-  #end: LogPlace;
+  readonly records: JournalRecords;
+  readonly #start: JournalStart;
+  #place: LogPlace;
   #published: Published | undefined;
+  /** Entries and commits since the last mark. */
+  #unmarked = 0;
   /** The newest record and the batch behind it; most entries are children of the one before. */
   #tip = -1;
   #tipId: string | undefined;
   #tipBatch: ToolBatch | undefined;
+  /** The first record with each list of calls, by the names; made with the first new entry that has calls. */
+  #firstWith: Map<string, number> | undefined;
+  /** The calls of these. */
+  readonly #calls = new Map<number, readonly ToolRef[]>();
+  /** Oldest first. */
+  readonly #cache = new Map<number, JournalLine & { readonly bytes: number }>();
+  #cachedBytes = 0;
 
-  constructor({ logId, start, load, index, markEvery }: JournalStart) {
-    this.logId = logId;
-    this.index = index ?? new JournalIndex(logId);
-    this.#load = load;
-    this.#end = { offset: start, sum: 0 };
-    this.#markEvery = markEvery ?? MARK_EVERY;
+  constructor(start: JournalStart) {
+    this.logId = start.logId;
+    this.records = start.records ?? new JournalRecords(start.logId);
+    this.#start = start;
+    this.#place = { offset: start.start, sum: 0 };
   }
 
   /** Where reading goes on: behind the last valid segment. */
   get place(): LogPlace {
-    return this.#end;
+    return this.#place;
   }
 
   get end(): number {
-    return this.#end.offset;
+    return this.#place.offset;
   }
 
   get published(): Published | undefined {
@@ -78,15 +91,40 @@ export class JournalState {
 
   /** Number of the entry's record; -1 when the journal does not hold it. */
   find(id: string): number {
-    return id === this.#tipId ? this.#tip : this.index.find(id, (at) => this.#load(this.index, at).id);
+    return id === this.#tipId ? this.#tip : this.records.find(id, (at) => this.entry(at).id);
   }
 
-  /** Goes on behind the mark of a loaded index, whose commit was found in the log. */
-  resume(leafId: string | null, leaf: number, end: LogPlace): void {
-    this.#published = { leaf, leafId, records: this.index.length };
-    this.#end = end;
+  /** Bytes of the log. */
+  read(span: Span, into?: Buffer): Buffer {
+    return this.#start.read(span, into);
+  }
+
+  entry(at: number): LogEntry {
+    return this.#line(at).entry;
+  }
+
+  /** The entry as an item; it has to be one. */
+  head(at: number): ItemHead {
+    return itemHead(this.entry(at), () => this.calls(at)[0]?.name) as ItemHead;
+  }
+
+  /** The calls an entry makes, or the one it answers; most are known from another entry with the same. */
+  calls(at: number): readonly ToolRef[] {
+    const first = this.records.sameCalls(at);
+    if (first === -1) return [];
+    const known = this.#calls.get(first);
+    if (known) return known;
+    const calls = this.#headIn(this.#line(first), this.batchAfter(this.records.parent(first)))?.calls ?? [];
+    this.#calls.set(first, calls);
+    return calls;
+  }
+
+  /** Goes on behind the last mark of loaded records, whose commit was found in the log. */
+  resume(leafId: string | null, leaf: number, place: LogPlace): void {
+    this.#published = { leaf, leafId, records: this.records.length };
+    this.#place = place;
     // Where the leaf is the newest entry what follows is its child as a rule.
-    if (leafId === null || leaf !== this.index.length - 2) return;
+    if (leafId === null || leaf !== this.records.length - 2) return;
     this.#tip = leaf;
     this.#tipId = leafId;
   }
@@ -112,45 +150,96 @@ export class JournalState {
     const isNew = parentId !== null && parentId === this.#tipId && id !== this.#tipId;
     if (!isNew && this.find(id) !== -1) return;
     const parent = typeof parentId === "string" ? this.find(parentId) : -1;
-    const { record, batch } = factsOf(parsed, { line, text, parent }, this.batchAfter(parent));
-    this.#tip = this.index.push(record);
+    const before = this.batchAfter(parent);
+    const head = this.#headIn(parsed, before);
+    const { opens, stays, batch } = head ? placeItem(parsed.entry, head, before) : { ...NO_PLACE, batch: before };
+    this.#tip = this.records.push({
+      line,
+      parent,
+      id,
+      role: head?.role,
+      internal: head?.internal ?? false,
+      sameCalls: this.#sameCalls(head?.calls ?? []),
+      opens,
+      stays,
+      isComposed: head !== undefined && isComposed(parsed.entry),
+      text: head && text,
+    });
     this.#tipId = id;
     this.#tipBatch = batch;
+    this.#unmarked++;
   }
 
   commit(record: unknown, { offset, length, sum }: CommitSpan, end: number): void {
-    this.#end = { offset: end, sum };
-    const leaf = leafOf(record);
-    if (leaf === undefined) return;
-    this.index.noteCommit();
-    this.#publish(leaf);
-    if (this.index.unmarked >= this.#markEvery)
-      this.index.mark({ commit: { offset, length }, leaf: this.#published?.leaf ?? -1 });
+    this.#place = { offset: end, sum };
+    const leafId = leafOf(record);
+    if (leafId === undefined) return;
+    const leaf = leafId === null ? -1 : this.find(leafId);
+    this.#published = { leaf, leafId, records: this.records.length };
+    if (++this.#unmarked < (this.#start.markEvery ?? MARK_EVERY)) return;
+    this.records.mark({ commit: { offset, length }, leaf });
+    this.#unmarked = 0;
   }
 
   /** The tool batch as a child of this record finds it. */
   batchAfter(at: number): ToolBatch {
     if (at !== -1 && at === this.#tip && this.#tipBatch) return this.#tipBatch;
-    const { index } = this;
+    const { records } = this;
     let newestOpener = -1;
-    for (let back = at; back !== -1; back = index.parent(back)) {
-      if (index.role(back) === "assistant") {
-        const calls = callsOf(this.#load(index, back));
+    for (let back = at; back !== -1; back = records.parent(back)) {
+      if (records.brief(back)?.role === "assistant") {
+        const calls = callsOf(this.entry(back));
         return { calls, closing: newestOpener !== -1 && this.#isResultOf(newestOpener, calls) };
       }
-      if (newestOpener === -1 && index.flags(back) & (FLAG.opensBefore | FLAG.opensAfter)) newestOpener = back;
+      if (newestOpener === -1 && records.opens(back)) newestOpener = back;
     }
     return noBatch();
   }
 
   #isResultOf(opener: number, calls: ReadonlyMap<string, string>): boolean {
-    if (!(this.index.flags(opener) & FLAG.opensAfter)) return false;
-    const toolCallId: unknown = this.#load(this.index, opener).message?.toolCallId;
+    if (this.records.opens(opener) !== "after") return false;
+    const toolCallId: unknown = this.entry(opener).message?.toolCallId;
     return typeof toolCallId === "string" && calls.has(toolCallId);
   }
 
-  #publish(leafId: string | null): void {
-    const leaf = leafId === null ? -1 : this.find(leafId);
-    this.#published = { leaf, leafId, records: this.index.length };
+  #headIn({ entry, tool }: JournalLine, batch: ToolBatch): ItemHead | undefined {
+    return consolidationOf(entry) ? undefined : itemHead(entry, (id) => batch.calls.get(id) ?? tool);
   }
+
+  /** Number of the first record with these calls; undefined for the first one, which is to come. */
+  #sameCalls(calls: readonly ToolRef[]): number | undefined {
+    if (calls.length === 0) return -1;
+    this.#firstWith ??= this.#allFirst();
+    const names = namesOf(calls);
+    const first = this.#firstWith.get(names);
+    if (first === undefined) this.#firstWith.set(names, this.records.length);
+    return first;
+  }
+
+  #allFirst(): Map<string, number> {
+    const first = new Map<string, number>();
+    for (let at = 0; at < this.records.length; at++)
+      if (this.records.isEntry(at) && this.records.sameCalls(at) === at) first.set(namesOf(this.calls(at)), at);
+    return first;
+  }
+
+  #line(at: number): JournalLine {
+    const cached = this.#cache.get(at);
+    if (cached) return cached;
+    const bytes = this.read(this.records.line(at));
+    const line = parsedLine(bytes);
+    if (!line || (this.records.id(at) ?? line.entry.id) !== line.entry.id) throw this.#start.unfit();
+    this.#cache.set(at, { ...line, bytes: bytes.length });
+    this.#cachedBytes += bytes.length;
+    for (const [oldest, { bytes: freed }] of this.#cache) {
+      if (this.#cachedBytes <= CACHE_BYTES_MAX || this.#cache.size === 1) break;
+      this.#cache.delete(oldest);
+      this.#cachedBytes -= freed;
+    }
+    return line;
+  }
+}
+
+function namesOf(calls: readonly ToolRef[]): string {
+  return JSON.stringify(calls.map(({ name }) => name));
 }

@@ -5,13 +5,11 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { TokenBudgetError } from "../errors.ts";
 import type { EntrySource } from "../host/entries.ts";
 import type { Work } from "../storage/work.ts";
-import { JournalFiles, type JournalPlace } from "./files.ts";
+import { Journal, type JournalPlace } from "./journal.ts";
 import type { OpenLog } from "./log.ts";
-import { LogBatch, type Span } from "./log-lines.ts";
+import { LogBatch, type Span } from "./log-format.ts";
 import { type HeldLogLock, LogLock } from "./log-lock.ts";
-import { OlderCalls } from "./older-calls.ts";
-import { JournalPlan, type Piece } from "./plan.ts";
-import { RECORD_BYTES } from "./record.ts";
+import { JournalPlan, OlderCalls, type Piece } from "./plan.ts";
 import type { CommitRecord, JournalState } from "./state.ts";
 
 /** Reading what others appended lets the event loop run after so long. */
@@ -57,10 +55,7 @@ function begun(source: EntrySource, leafId: string | null, flush: boolean): Prog
 export class JournalWriter {
   readonly #options: JournalWriterOptions;
   readonly #lock: LogLock;
-  #files: JournalFiles;
-  #state: JournalState | undefined;
-  /** Records in the sidecar; undefined when it has to be written anew. */
-  #indexed: number | undefined;
+  readonly #journal: Journal;
   /** Used for one piece after the other. */
   readonly #batch = new LogBatch();
   readonly #olderCalls = new OlderCalls();
@@ -78,8 +73,8 @@ export class JournalWriter {
 
   constructor(options: JournalWriterOptions) {
     this.#options = options;
-    this.#files = new JournalFiles(options);
-    const { file, shown } = this.#files.log.source;
+    this.#journal = new Journal(options);
+    const { file, shown } = this.#journal.log.source;
     const { staleLockMs, lockWaitMs, disk } = options;
     this.#lock = new LogLock({ file, shown, staleMs: staleLockMs, waitMs: lockWaitMs, disk });
   }
@@ -113,9 +108,8 @@ export class JournalWriter {
     const untilMs = performance.now() + SYNC_NOW_MAX_MS;
     const progress = begun(source, leafId, true);
     while (performance.now() < untilMs) {
-      this.#beginAnew();
-      if (!(this.#files.log.reading((log) => this.#readOn(log)) ?? true)) continue;
-      const turn = this.#lock.tryRun((held) => this.#files.log.appending((log) => this.#turn(log, held, progress)));
+      if (this.#journal.catchUp(READ_SLICE_MS) === false) continue;
+      const turn = this.#lock.tryRun((held) => this.#journal.log.appending((log) => this.#turn(log, held, progress)));
       if (turn === "committed") {
         this.#committed = leafId;
         this.#isFlushed = true;
@@ -142,7 +136,7 @@ export class JournalWriter {
 
   /** Closes the journal's file until something is to be written again. */
   rest(): void {
-    this.#files.log.release();
+    this.#journal.log.release();
   }
 
   #start(): Promise<void> {
@@ -163,8 +157,10 @@ export class JournalWriter {
     if (!source || leafId === undefined) return;
     if (leafId === this.#committed) return this.#flushOnly(flush);
     this.#committed = undefined;
-    if (!this.#state) this.#lock.sweep();
-    if (!this.#state || this.#files.distrusted) await this.#catchUp();
+    if (!this.#journal.known) {
+      this.#lock.sweep();
+      await this.#catchUp();
+    }
     const progress = begun(source, leafId, flush);
     try {
       if (!(await this.#append(progress))) return;
@@ -177,25 +173,13 @@ export class JournalWriter {
 
   async #flushOnly(flush: boolean): Promise<void> {
     if (!flush || this.#isFlushed) return;
-    await this.#files.log.flush();
+    await this.#journal.log.flush();
     this.#isFlushed = true;
   }
 
   /** Reads what is in the journal, in slices. */
   async #catchUp(): Promise<void> {
-    for (;;) {
-      this.#beginAnew();
-      const isDone = this.#files.log.reading((log) => this.#readOn(log)) ?? true;
-      if (isDone || this.#isOver()) return;
-      await nextTurn();
-    }
-  }
-
-  #beginAnew(): void {
-    if (!this.#files.distrusted) return;
-    this.rest();
-    this.#files = new JournalFiles(this.#options, { withoutSidecar: true });
-    this.#state = undefined;
+    while (this.#journal.catchUp(READ_SLICE_MS) === false && !this.#isOver()) await nextTurn();
   }
 
   /** The session has ended, and the rest is to be left. */
@@ -204,29 +188,13 @@ export class JournalWriter {
     return ending !== undefined && (ending.bytes <= 0 || performance.now() > ending.untilMs);
   }
 
-  /** False when there is more to read. */
-  #readOn(log: OpenLog): boolean {
-    const known = this.#state;
-    if (known?.logId === log.id && log.size >= known.end) return this.#readNew(log, known);
-    const state = this.#files.open(log);
-    this.#state = state;
-    this.#indexed = state.index.marked === 0 ? undefined : state.index.marked;
-    return this.#readNew(log, state);
-  }
-
-  #readNew(log: OpenLog, state: JournalState): boolean {
-    const { marked } = state.index;
-    const done = this.#files.readOn(log, state, performance.now() + READ_SLICE_MS);
-    // Whoever appended also carried the sidecar on; if not, its size tells.
-    if (state.index.marked > marked && this.#indexed !== undefined) this.#indexed = state.index.marked;
-    return done;
-  }
-
   /** False when the rest was left. */
   async #append(progress: Progress): Promise<boolean> {
     for (;;) {
       this.#assertGoesOn();
-      const turn = await this.#lock.run((held) => this.#files.log.appending((log) => this.#turn(log, held, progress)));
+      const turn = await this.#lock.run((held) =>
+        this.#journal.log.appending((log) => this.#turn(log, held, progress)),
+      );
       this.#report(progress, turn);
       if (turn === "committed") return true;
       if (this.#isOver()) return false;
@@ -242,7 +210,7 @@ export class JournalWriter {
     if (plan?.isDone || progress.unflushed >= FLUSH_BYTES) {
       await progress.flushing;
       progress.unflushed = 0;
-      progress.flushing = this.#files.log.flush();
+      progress.flushing = this.#journal.log.flush();
       // It is waited for before the next one, and at the end.
       progress.flushing.catch(() => undefined);
       if (plan?.isDone) await progress.flushing;
@@ -251,7 +219,7 @@ export class JournalWriter {
 
   #assertGoesOn(): void {
     if (this.#options.work?.signal.aborted)
-      throw new TokenBudgetError("refused", `${this.#files.shown} was stopped. Open it anew to go on.`);
+      throw new TokenBudgetError("refused", `${this.#journal.shown} was stopped. Open it anew to go on.`);
   }
 
   #report(progress: Progress, turn: Turn): void {
@@ -265,13 +233,13 @@ export class JournalWriter {
   }
 
   #turn(log: OpenLog, held: HeldLogLock, progress: Progress): Turn {
-    const known = this.#state;
+    const { known } = this.#journal;
     const end = known?.end;
-    const isRead = this.#readOn(log);
-    const state = this.#state as JournalState;
+    const isRead = this.#journal.readOn(log, performance.now() + READ_SLICE_MS);
+    const state = this.#journal.known;
     // What others appended meanwhile may be what was planned.
-    if (!isRead || state !== known || state.end !== end) progress.plan = undefined;
-    if (!isRead) return "behind";
+    if (!isRead || state !== known || state?.end !== end) progress.plan = undefined;
+    if (!isRead || !state) return "behind";
     progress.plan ??= new JournalPlan(progress.source, progress.leafId, state, this.#olderCalls);
     if (!progress.plan.lookBack()) return "part";
 
@@ -281,43 +249,35 @@ export class JournalWriter {
     if (log.size > state.end) log.truncate(state.end, held);
     // A long write is on the disk before its branch is committed.
     if (!piece.isLast || progress.unflushed > 0) {
-      if (!isEmpty) this.#write(log, held, piece, {}, false);
+      if (!isEmpty) write(log, held, state, piece, {}, false);
       progress.unflushed += piece.batch.length;
       if (this.#ending) this.#ending.bytes -= piece.batch.length;
       return "part";
     }
     // Written by a process that may have died before it knew the disk had it.
-    if (!isEmpty || state.published?.leafId !== leafId) this.#write(log, held, piece, { leaf: leafId }, progress.flush);
+    if (!isEmpty || state.published?.leafId !== leafId)
+      write(log, held, state, piece, { leaf: leafId }, progress.flush);
     else if (progress.flush) log.flush();
     // What an index holds is on the disk.
-    if (progress.flush) this.#carrySidecarOn(state);
+    if (progress.flush) this.#journal.carryIndexOn(state);
     return "committed";
   }
+}
 
-  #write(log: OpenLog, held: HeldLogLock, { batch, lines }: Piece, record: CommitRecord, flush: boolean): void {
-    const state = this.#state as JournalState;
-    const spans = batch.spans.slice();
-    const commit = batch.commit(record, state.place.sum);
-    const offset = log.append(batch, held, { flush });
-    for (const [number, line] of lines.entries()) {
-      const span = spans[number] as Span;
-      state.add(line, { offset: offset + span.offset, length: span.length }, line.text);
-    }
-    state.commit(record, { ...commit, offset: offset + commit.offset }, offset + batch.length);
+function write(
+  log: OpenLog,
+  held: HeldLogLock,
+  state: JournalState,
+  { batch, lines }: Piece,
+  record: CommitRecord,
+  flush: boolean,
+): void {
+  const spans = batch.spans.slice();
+  const commit = batch.commit(record, state.place.sum);
+  const offset = log.append(batch, held, { flush });
+  for (const [number, line] of lines.entries()) {
+    const span = spans[number] as Span;
+    state.add(line, { offset: offset + span.offset, length: span.length }, line.text);
   }
-
-  #carrySidecarOn({ index, logId }: JournalState): void {
-    const { marked } = index;
-    if (marked === 0 || marked === this.#indexed) return;
-    const { sidecar } = this.#files;
-    const before = this.#indexed;
-    this.#indexed = undefined;
-    try {
-      const carriedOn = before !== undefined && sidecar.append(before * RECORD_BYTES, index.bytes(before, marked));
-      if (!carriedOn) sidecar.replace(logId, index.bytes(0, marked));
-      this.#indexed = marked;
-    } catch {
-      // The branch is committed; a sidecar that is behind only makes readers read more, and the next sync makes it anew.
-    }
-  }
+  state.commit(record, { ...commit, offset: offset + commit.offset }, offset + batch.length);
 }

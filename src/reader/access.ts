@@ -3,7 +3,7 @@
 import { OwnerCategories } from "../category/owners.ts";
 import { shownValue, TokenBudgetError } from "../errors.ts";
 import type { ItemSource } from "../history/source.ts";
-import { OpenJournals } from "../journal/open-journals.ts";
+import { OpenJournals } from "../journal/reader.ts";
 import { agentInfo } from "../launcher.ts";
 import { NotesStore } from "../notes/store.ts";
 import { isAddress, ROOT_ADDRESS } from "../task/addresses.ts";

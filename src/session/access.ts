@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { OwnerCategories } from "../category/owners.ts";
 import { messageOf, TokenBudgetError } from "../errors.ts";
 import type { ItemSource } from "../history/source.ts";
-import { OpenJournals } from "../journal/open-journals.ts";
+import { OpenJournals } from "../journal/reader.ts";
 import { NotesStore } from "../notes/store.ts";
 import { headOf, oneLine, shorten } from "../storage/text.ts";
 import { isBelow, resolveAddress } from "../task/addresses.ts";

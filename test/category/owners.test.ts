@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { CATEGORY_ENTRY } from "../../src/category/log.ts";
 import { OwnerCategories } from "../../src/category/owners.ts";
 import type { LogEntry } from "../../src/host/entries.ts";
-import { journalFile } from "../../src/journal/files.ts";
+import { journalFile } from "../../src/journal/journal.ts";
 import { JournalWriter } from "../../src/journal/writer.ts";
 import { temporaryDirectory } from "../storage/disks.ts";
 

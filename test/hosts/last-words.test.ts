@@ -15,7 +15,7 @@ import { run } from "../../fixtures/pi/cli.ts";
 import { currentHostName, hostNamed, PACKAGE_DIR } from "../../fixtures/pi/hosts.ts";
 import { call, type Script } from "../../fixtures/pi/scripted-model.ts";
 import { openPi, type PiSession } from "../../fixtures/pi/session.ts";
-import { journalFile } from "../../src/journal/files.ts";
+import { journalFile } from "../../src/journal/journal.ts";
 import { taskLayout } from "../../src/task/layout.ts";
 
 const host = hostNamed(currentHostName());

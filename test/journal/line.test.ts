@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { LogEntry } from "../../src/host/entries.ts";
-import { cutJson } from "../../src/journal/facts.ts";
+import { cutJson } from "../../src/journal/line.ts";
 
 test("an entry's JSON is cut open at its only text, and whole again with it", () => {
   const text = fc.string({ unit: "binary" });

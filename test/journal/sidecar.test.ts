@@ -128,18 +128,18 @@ describe("a sidecar", () => {
 
   test("of an older format is made anew", async () => {
     const { log, directory } = await journalOf(40);
-    const older = readFileSync(sidecarFile(directory), "latin1").replace('"version":3', '"version":1');
+    const older = readFileSync(sidecarFile(directory), "latin1").replace('"version":4', '"version":1');
     writeFileSync(sidecarFile(directory), older, "latin1");
     await expectReads(directory, log);
     talk(log, 40);
     await writerOf(directory).sync(log);
     await expectReads(directory, log);
-    expect(readFileSync(sidecarFile(directory), "latin1")).toContain('"version":3');
+    expect(readFileSync(sidecarFile(directory), "latin1")).toContain('"version":4');
   });
 
   test("of a newer format is left alone", async () => {
     const { log, directory } = await journalOf(40);
-    const newer = readFileSync(sidecarFile(directory), "latin1").replace('"version":3', '"version":4');
+    const newer = readFileSync(sidecarFile(directory), "latin1").replace('"version":4', '"version":5');
     writeFileSync(sidecarFile(directory), newer, "latin1");
     await expectReads(directory, log);
     talk(log, 40);

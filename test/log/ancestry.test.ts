@@ -4,10 +4,9 @@ import { describe, expect, it } from "vitest";
 import { categoryOnLog } from "../../src/category/log.ts";
 import { liveSource } from "../../src/history/live.ts";
 import type { EntrySource, LogEntry } from "../../src/host/entries.ts";
-import { LogBatch } from "../../src/journal/log-lines.ts";
-import { OlderCalls } from "../../src/journal/older-calls.ts";
-import { JournalPlan } from "../../src/journal/plan.ts";
-import { JournalState } from "../../src/journal/state.ts";
+import { Journal } from "../../src/journal/journal.ts";
+import { LogBatch } from "../../src/journal/log-format.ts";
+import { JournalPlan, OlderCalls } from "../../src/journal/plan.ts";
 import { ancestry, WayBack } from "../../src/log/ancestry.ts";
 import { BranchIndex } from "../../src/log/branch.ts";
 
@@ -64,7 +63,7 @@ const WALKS: Readonly<Record<string, (source: EntrySource) => void>> = {
     for (const id of IDS) live.rowElsewhere(id);
   },
   "the journal": (source) => {
-    const state = new JournalState({ logId: "log", start: 0, load: () => entry("none", null, 0) });
+    const state = new Journal({ directory: "none", agent: "/root" }).nothing();
     const plan = new JournalPlan(source, source.leafId(), state, new OlderCalls());
     while (!plan.lookBack());
     for (const batch = new LogBatch(); !plan.isDone; ) plan.next(batch);

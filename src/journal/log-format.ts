@@ -1,6 +1,13 @@
-// The lines of an append-only log: data lines, and the commit line that ends a segment of them with its length, its
-// checksum, and that of the commit before it: a segment is only valid right after the one it was written after. Pure.
-import { crc32 } from "./log-crc.ts";
+// An append-only log on the disk, line by line. Pure. A header, then segments: data lines, and the commit line that ends
+// them with their length and checksum, and with the checksum of the commit that it was written after:
+//
+//   {"format":"pi-token-budget journal","version":1,"id":"0b6e…"}
+//   {"entry":{…}}
+//   {"commit":{"leaf":"1a2b3c4d","after":0},"bytes":8812,"crc":1234567890}
+//
+// The id is of no other log. A newer format, or a file that is something else, never passes for a log of ours.
+import zlib from "node:zlib";
+import { TokenBudgetError } from "../errors.ts";
 
 export const NEWLINE = 10;
 
@@ -123,3 +130,88 @@ export function commitOf(line: Buffer): CommitLine | undefined {
   const isValidFor = (data: Buffer) => checksum(data, `${head},"bytes":${bytes}`) === sum;
   return { record, bytes: Number(bytes), sum, after: typeof after === "number" ? after : undefined, isValidFor };
 }
+
+// The header.
+
+/** A header is one line of at most so many bytes. */
+export const HEADER_BYTES_MAX = 256;
+
+export interface LogFile {
+  /** Absolute path. */
+  readonly file: string;
+  /** What kind of log it is, as its first line says. */
+  readonly format: string;
+  /** The newest format this code knows: a whole number from 1. */
+  readonly version: number;
+  /** The log as the subject of a sentence for whoever reads an error. */
+  readonly shown: string;
+}
+
+export interface LogHeader {
+  readonly id: string;
+  /** In bytes, with its newline. */
+  readonly length: number;
+}
+
+function upToVersion({ format }: LogFile): string {
+  return `{"format":${JSON.stringify(format)},"version":`;
+}
+
+export function headerLine(source: LogFile, id: string): string {
+  return `${upToVersion(source)}${source.version},"id":"${id}"}\n`;
+}
+
+/** The header in the first bytes of a file; undefined when nothing was ever written behind it, not even all of itself. */
+export function headerOf(source: LogFile, first: Buffer): LogHeader | undefined {
+  const end = first.indexOf(NEWLINE);
+  const text = first.toString("utf8", 0, end === -1 ? first.length : end);
+  const start = upToVersion(source);
+  const rest = text.startsWith(start)
+    ? /^([1-9]\d{0,8})(?:,"id":"([0-9a-f-]{36})"\})?/.exec(text.slice(start.length))
+    : null;
+  const version = Number(rest?.[1] ?? 0);
+  if (version > source.version) throw newer(source, version);
+  const id = rest?.[2];
+  if (end !== -1 && id !== undefined) return { id, length: end + 1 };
+  const torn = end === -1 && first.length < HEADER_BYTES_MAX && (start.startsWith(text) || version > 0);
+  if (torn) return undefined;
+  throw new TokenBudgetError(
+    "storage_failed",
+    `${source.shown} is damaged: ${source.file} does not begin as such a file. It is left as it is: repair or remove it.`,
+  );
+}
+
+function newer({ shown, version, file }: LogFile, found: number): TokenBudgetError {
+  return new TokenBudgetError(
+    "newer_format",
+    `${shown} has format ${found}, and this version of pi-token-budget reads up to ${version} (${file}). ` +
+      "Update pi-token-budget; the file is left as it is.",
+  );
+}
+
+// The checksum: CRC-32, as zip has it. It tells a torn write from a whole one, and is no signature.
+
+/** The checksum of `bytes`, continued from that of what came before them. */
+export type Crc32 = (bytes: Uint8Array, before?: number) => number;
+
+const POLYNOMIAL = 0xedb88320;
+
+/** For Node before 20.15, whose zlib does not offer it; about a sixth as fast. */
+export function tableCrc32(): Crc32 {
+  const table = new Uint32Array(256);
+  for (let byte = 0; byte < 256; byte++) {
+    let value = byte;
+    for (let bit = 0; bit < 8; bit++) value = value & 1 ? (value >>> 1) ^ POLYNOMIAL : value >>> 1;
+    table[byte] = value;
+  }
+  return (bytes, before = 0) => {
+    let crc = ~before;
+    for (let at = 0; at < bytes.length; at++) {
+      crc = (crc >>> 8) ^ (table[(crc ^ (bytes[at] as number)) & 0xff] as number);
+    }
+    return ~crc >>> 0;
+  };
+}
+
+export const crc32: Crc32 =
+  typeof zlib.crc32 === "function" ? (bytes, before) => zlib.crc32(bytes, before) : tableCrc32();

@@ -1,11 +1,10 @@
-// What a journal's record says of an entry, told from the entry, its line, and the tool batch before it. Pure, and a
-// function of the log alone, so that a rebuilt sidecar is the one that was lost.
+// A line of the journal, and where in it the entry's text lies. Pure.
+//
+//   {"entry":{"type":"message","id":"1a2b3c4d","parentId":null,…}}
+//   {"entry":{…},"tool":"read"}      a result whose call is before the newest tool batch names its tool
 import { blocksOf, isImageBlock, isTextBlock, isToolCallBlock, type LogEntry } from "../host/entries.ts";
-import { hasSystemParts, itemHead } from "../log/item.ts";
-import { consolidationOf } from "../log/marks.ts";
-import { type Placing, placeItem, type ToolBatch } from "../log/placing.ts";
-import type { Span } from "./log-lines.ts";
-import type { EntryRecord } from "./record.ts";
+import { hasSystemParts } from "../log/item.ts";
+import type { Span } from "./log-format.ts";
 
 const LINE_START = '{"entry":';
 
@@ -102,7 +101,8 @@ export function textSpan(cut: CutJson | undefined, length: number, tool: string 
 
 const ENDS_CALL_HEAD = /[\]\n]/;
 
-function isComposed(entry: LogEntry): boolean {
+/** Whether an entry's text has parts that its line does not spell: a search has to render it. */
+export function isComposed(entry: LogEntry): boolean {
   if (entry.message?.role === "bashExecution" || hasSystemParts(entry.message)) return true;
   return blocksOf(entry.message?.content).some((block) => {
     if (!isToolCallBlock(block)) return false;
@@ -110,50 +110,4 @@ function isComposed(entry: LogEntry): boolean {
     if (block.arguments === undefined || block.argumentsError !== undefined) return true;
     return ENDS_CALL_HEAD.test(block.id) || ENDS_CALL_HEAD.test(block.name);
   });
-}
-
-/** Undefined for a timestamp that is not just this time. */
-function timeOf(timestamp: unknown): number | undefined {
-  if (typeof timestamp !== "string") return undefined;
-  const time = Date.parse(timestamp);
-  return Number.isNaN(time) || new Date(time).toISOString() !== timestamp ? undefined : time;
-}
-
-export interface EntryFacts {
-  readonly record: EntryRecord;
-  /** The batch as the next entry finds it. */
-  readonly batch: ToolBatch;
-}
-
-const NO_PLACE: Omit<Placing, "batch"> = { opener: undefined, opens: undefined, stays: false };
-
-/** Where an entry stands. */
-export interface LinePlace {
-  readonly line: Span;
-  /** Its only text, in bytes from the line's start. */
-  readonly text: Span | undefined;
-  /** Number of the parent's record; -1 without one. */
-  readonly parent: number;
-}
-
-export function factsOf({ entry, tool }: JournalLine, { line, text, parent }: LinePlace, batch: ToolBatch): EntryFacts {
-  const head = consolidationOf(entry) ? undefined : itemHead(entry, (id) => batch.calls.get(id) ?? tool);
-  const placing = head ? placeItem(entry, head, batch) : { ...NO_PLACE, batch };
-  return {
-    record: {
-      line,
-      parent,
-      id: entry.id,
-      time: timeOf(entry.timestamp),
-      role: head?.role,
-      internal: head?.internal ?? false,
-      fromUser: head?.fromUser ?? false,
-      opens: placing.opens,
-      stays: placing.stays,
-      names: head?.calls.map(({ name }) => name) ?? [],
-      composed: head !== undefined && isComposed(entry),
-      text: head && text,
-    },
-    batch: placing.batch,
-  };
 }
