@@ -51,7 +51,7 @@ const ROOMS = [
 const TOP = "wire|extension|index";
 
 const PURE =
-  "^src/(log/|todo/|window/(machine|log-state|facts|phase|pairing|budget|projection|alignment|bootstrap|openings|consolidation|controls|responses|refusals|notices|unwritten|labels|room|usage)|acp/(plans|wire)\\.|extract/(forms|html|render)\\.|json-lines\\.|schema-check\\.|dispatch/(record/(schema|rules|view)|brief/(prompt|transcript)|files/(names|roles)|run/(pi-events|run-log|slots)|quota|routing)\\.|history/search|notes/paths|task/(category|addresses|context|location|roster)\\.ts|category/(labels|router|log|classification)\\.ts)";
+  "^src/(log/|todo/|window/(machine|log-state|facts|phase|pairing|budget|projection|alignment|bootstrap|openings|consolidation|controls|responses|refusals|notices|unwritten|labels|room|usage)|acp/(plans|wire)\\.|extract/(forms|html|render)\\.|json-lines\\.|schema-check\\.|dispatch/(record/(schema|rules|view)|brief/(prompt|transcript)|files/(names|roles)|run/(pi-events|run-log|slots)|quota|routing)\\.|history/search|journal/(line|records|log-format|log-scan)\\.|notes/paths|task/(category|addresses|context|location|roster)\\.ts|category/(labels|router|log|classification)\\.ts)";
 
 /** The rooms of src/dispatch, and what each may import of it besides itself. */
 const DISPATCH_ROOMS = {
@@ -61,13 +61,15 @@ const DISPATCH_ROOMS = {
   run: ["brief/", "record/", "files/", "parts", "runner", "settings", "task-view"],
 };
 
-/** The layers of src/journal, the lowest first: the log, what is known of it, and the two who use that. */
-const JOURNAL_LAYERS = [
-  "log",
-  "records|facts|ids|record|state|sidecar|files",
-  "reader|branch|sieve|patterns|open-journals",
-];
-const JOURNAL_WRITER = "writer|plan";
+/** The files of src/journal: the log, what is known of a journal, and the two who use that; and what each may import. */
+const JOURNAL_LOG = "log|log-format|log-lock|log-scan";
+const JOURNAL_KNOWN = "line|records|state|index-file|journal";
+const JOURNAL_LAYERS = {
+  log: { files: JOURNAL_LOG, below: [] },
+  known: { files: JOURNAL_KNOWN, below: [JOURNAL_LOG] },
+  reader: { files: "reader|branch|sieve", below: [JOURNAL_LOG, JOURNAL_KNOWN] },
+  writer: { files: "writer|plan", below: [JOURNAL_LOG, JOURNAL_KNOWN] },
+};
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
@@ -132,16 +134,24 @@ module.exports = {
       from: { path: `^src/dispatch/${room}/` },
       to: { path: "^src/dispatch/", pathNot: `^src/dispatch/(${[`${room}/`, ...below].join("|")})` },
     })),
-    ...[...JOURNAL_LAYERS, JOURNAL_WRITER].map((layer, at) => ({
-      name: `journal-${layer.split("|")[0]}`,
+    ...Object.entries(JOURNAL_LAYERS).map(([layer, { files, below }]) => ({
+      name: `journal-${layer}`,
       comment: "Reader and writer know what is below them, and not each other.",
       severity: "error",
-      from: { path: `^src/journal/(${layer})` },
+      from: { path: `^src/journal/(${files})\\.ts$` },
+      to: { path: "^src/journal/", pathNot: `^src/journal/(${[files, ...below].join("|")})\\.ts$` },
+    })),
+    {
+      name: "journal-files-have-their-layer",
+      severity: "error",
+      from: {},
       to: {
         path: "^src/journal/",
-        pathNot: `^src/journal/(${[...JOURNAL_LAYERS.slice(0, Math.min(at, 2)), layer].join("|")})`,
+        pathNot: `^src/journal/(${Object.values(JOURNAL_LAYERS)
+          .map(({ files }) => files)
+          .join("|")})\\.ts$`,
       },
-    })),
+    },
     {
       name: "acp-apart",
       severity: "error",
