@@ -12,6 +12,7 @@ export type { RunEvent, Runner, RunRequest, RunUsage } from "./src/dispatch/runn
 export type { RunLimits, TaskSettings } from "./src/dispatch/settings.ts";
 export type {
   FileView,
+  LiveTask,
   OpenedFile,
   RestrictedTask,
   TaskEvent,

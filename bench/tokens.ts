@@ -1,5 +1,6 @@
 // What the model pays for this package, counted with a real tokenizer (o200k). No time, no network.
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+import { taskTool } from "../src/dispatch/tool.ts";
 import { BranchIndex } from "../src/log/branch.ts";
 import { GUIDANCE } from "../src/prompts.ts";
 import { TODOS_MAX, type TodoStatus } from "../src/todo/list.ts";
@@ -9,12 +10,19 @@ import { CHILDREN_MAX, type NoteRow, nextBootstrap, REQUEST_INDEX_MAX } from "..
 import { GeneratedLog } from "./generated.ts";
 
 /** At most, in tokens. */
-export const TOKEN_GOALS = { tools_and_guidance: 2_000, full_bootstrap: 4_000, empty_bootstrap: 350 } as const;
+export const TOKEN_GOALS = {
+  tools_and_guidance: 2_000,
+  task_tool: 350,
+  full_bootstrap: 4_000,
+  empty_bootstrap: 350,
+} as const;
 
 export interface TokenCosts {
   readonly tools: number;
   readonly guidance: number;
   readonly tools_and_guidance: number;
+  /** The tool that a person may turn on by the setting `taskTool`. */
+  readonly task_tool: number;
   readonly full_bootstrap: number;
   /** The same with requests in Chinese, where a character is most of a token. */
   readonly full_bootstrap_chinese: number;
@@ -31,6 +39,11 @@ export function definitions(): readonly string[] {
     const { description } = TOOL_SPECS[name];
     return JSON.stringify({ name, description, parameters: toolSchema(TOOL_SPECS[name]) });
   });
+}
+
+export function taskToolDefinition(): string {
+  const { name, description, parameters } = taskTool({ dispatcher: () => Promise.reject(new Error("no dispatcher")) });
+  return JSON.stringify({ name, description, parameters });
 }
 
 const identity = { agent: "/root", windowId: "w9", runId: "01933a00-0000-7000-8000-000000000001" };
@@ -95,6 +108,7 @@ export function tokenCosts(): TokenCosts {
     tools,
     guidance,
     tools_and_guidance: tools + guidance,
+    task_tool: tokensIn(taskToolDefinition()),
     full_bootstrap: tokensIn(fullBootstrap()),
     full_bootstrap_chinese: tokensIn(fullBootstrap(CHINESE)),
     empty_bootstrap: tokensIn(emptyBootstrap()),

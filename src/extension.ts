@@ -13,7 +13,7 @@ import { getTokenBudgetTask } from "./launcher.ts";
 import { assertObject, type CheckedObject, FILLED_TEXT, FUNCTION, OBJECT, optional } from "./options.ts";
 import { callingHost } from "./packages/host.ts";
 import { neededPackage, ownPackage } from "./packages/own.ts";
-import { isDisabled, leftOutTools } from "./settings.ts";
+import { hasTaskTool, isDisabled, leftOutTools } from "./settings.ts";
 import { isMembershipField, parseMembership, type TaskMembership } from "./task/context.ts";
 import { Joining } from "./task/joining.ts";
 import { SessionTodos } from "./ui/todo.ts";
@@ -176,12 +176,15 @@ function wire(
     host,
     (ctx) => sessions.of(ctx),
     (ctx) => sessions.of(ctx).windows.loop.nothingSent(),
+    () => joining.membership?.category,
   );
-  registerTools(host, sessions, todos.tools, leftOutTools(settingsFilesAtLoad(agentDirectory(env))));
+  const settings = settingsFilesAtLoad(agentDirectory(env));
+  registerTools(host, sessions, todos.tools, leftOutTools(settings));
   const launcher = launcherSteps(host, sessions, wiring);
-  const tasks = taskSteps(host, sessions, wiring);
+  // A child of a task that gave out tasks itself would have no end.
+  const tasks = taskSteps(host, sessions, wiring, joining.membership === undefined && hasTaskTool(settings));
   const boundary = boundarySteps(host, sessions);
-  const footer = footerSteps(host, sessions);
+  const footer = footerSteps(host, sessions, tasks.active);
   registerCommands(host, sessions, { drop: boundary.drop, redraw: footer.redraw, surroundings, env });
   listen(host, {
     lifecycle: lifecycleSteps(host, sessions, claim),

@@ -104,6 +104,11 @@ export const Settings = Type.Object({
         "What dispatched tasks may use in a day (UTC): `{ tokens }`, `{ amount }` or both; null is no limit. Agent directory only.",
     },
   ),
+  taskTool: Type.Boolean({
+    default: false,
+    description:
+      "Whether the model gets the tool `dispatch_task`, with which it gives tasks to child agents. Its definition costs about 300 tokens in every request, and its tasks cost what they use. Read when Pi loads the package; agent directory only.",
+  }),
   taskRunnerCommand: Type.Array(Type.String({ minLength: 1 }), {
     default: [],
     description:

@@ -59,7 +59,7 @@ export function problemLines(problems: readonly SettingsProblems[]): readonly st
 }
 
 /** A cloned repository must not say what is run, nor how much may be spent. */
-const AGENT_ONLY = ["taskQuota", "taskRunnerCommand"] as const satisfies readonly SettingName[];
+const AGENT_ONLY = ["taskQuota", "taskRunnerCommand", "taskTool"] as const satisfies readonly SettingName[];
 
 /** As the host reads it: an empty file says nothing, and comments are no JSON. */
 function parsedFile({ text }: SettingsFile, problems: Fault[]): Record<string, unknown> {
@@ -177,4 +177,9 @@ export function loadSettings(files: readonly SettingsFile[], env: Environment): 
 export function leftOutTools(files: readonly SettingsFile[]): ReadonlySet<ToolName> {
   const { tools } = loadSettings(files, {}).forModel(undefined);
   return new Set(TOOL_NAMES.filter((name) => tools[name] === false));
+}
+
+/** Whether the model gets the tool that gives out tasks. */
+export function hasTaskTool(files: readonly SettingsFile[]): boolean {
+  return loadSettings(files, {}).forModel(undefined).taskTool;
 }

@@ -52,6 +52,7 @@ export function tokenTable(): string {
       tokens.tools_and_guidance,
       TOKEN_GOALS.tools_and_guidance,
     ],
+    ["the definition of `dispatch_task`, where the setting `taskTool` is on", tokens.task_tool, TOKEN_GOALS.task_tool],
     ["the start of a window with nothing to list", tokens.empty_bootstrap, TOKEN_GOALS.empty_bootstrap],
     ["the start of a window with every list full", tokens.full_bootstrap, TOKEN_GOALS.full_bootstrap],
     ["the same with all requests in Chinese", tokens.full_bootstrap_chinese, undefined],

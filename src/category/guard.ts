@@ -132,6 +132,16 @@ export class CategoryGuard {
     this.#say(ctx, category);
   }
 
+  /** Writes what the session was declared to be on a log that says nothing yet; ordinary content needs no word. */
+  sayDeclared(ctx: HostContext, declared: Category): void {
+    if (declared !== null && this.#logged(ctx).type === "silent")
+      this.#parts.mark(CATEGORY_ENTRY, { category: declared });
+  }
+
+  isChild(ctx: HostContext): boolean {
+    return this.#registered(ctx).isChild;
+  }
+
   /** A person's decision: it moves everything below this session too. */
   async decide(ctx: HostContext, category: Category): Promise<void> {
     const { task } = this.#parts.sessionOf(ctx);

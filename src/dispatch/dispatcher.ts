@@ -15,7 +15,7 @@ import type { DispatchRequest } from "./request.ts";
 import { leftByDead, removeLeftovers, sweepWork } from "./run/leftovers.ts";
 import { type AcceptedTask, TaskQueue } from "./run/queue.ts";
 import { RUN_LIMITS } from "./settings.ts";
-import type { OpenedFile, RestrictedTask, TaskHandle, TaskView } from "./task-view.ts";
+import type { LiveTask, OpenedFile, RestrictedTask, TaskHandle, TaskView } from "./task-view.ts";
 
 /** The viewer of a task. */
 export interface LookOptions {
@@ -154,6 +154,16 @@ export class TaskDispatcher {
   /** The handle of a task that runs here; undefined when it does not. Never throws. */
   running(taskId: string): TaskHandle | undefined {
     return this.#queue.handle(taskId);
+  }
+
+  /** What runs or waits here, oldest first, with what it has done so far. Never throws. */
+  active(): readonly LiveTask[] {
+    return this.#queue.live();
+  }
+
+  /** Address of the dispatching agent. */
+  get agentName(): string {
+    return this.#parts.parent.agentName;
   }
 
   /**

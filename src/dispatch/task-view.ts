@@ -130,6 +130,24 @@ export type TaskEvent =
       readonly task: TaskView;
     };
 
+/** What a task that runs or waits in this process has done so far. */
+export interface LiveTask {
+  /** Of the task. */
+  readonly id: string;
+  /** The goal's first line, at most 60 characters. */
+  readonly title: string;
+  /** Address of the agent that runs it. */
+  readonly agent: string;
+  /** What it does now, in one line; `queued` while it waits, empty when nothing is known yet. */
+  readonly progress: string;
+  /** How many steps it has done. */
+  readonly steps: number;
+  /** Input, cached and output tokens of its models together. */
+  readonly tokens: number;
+  /** When it was dispatched here, milliseconds since 1970. */
+  readonly sinceMs: number;
+}
+
 /** A task that this process runs. */
 export interface TaskHandle {
   /** The task as it was stored. */

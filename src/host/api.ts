@@ -24,6 +24,8 @@ export interface HostSessionManager {
   getSessionFile(): string | undefined;
   getLeafId(): string | null;
   getEntry(id: string): LogEntry | undefined;
+  /** All of the tree, in the order of the file. */
+  getEntries?(): readonly object[];
   getLabel(id: string): string | undefined;
   getHeader(): { readonly timestamp?: string; readonly parentSession?: string } | null;
   /** 1.x: builds the messages of a request anew from the log. Costs as much as the session is long. */
@@ -121,7 +123,11 @@ export interface HostEvents {
   session_start: { event: SessionStartEvent; answer: undefined };
   session_shutdown: { event: { readonly reason?: string }; answer: undefined };
   session_tree: { event: object; answer: undefined };
-  before_agent_start: { event: { readonly systemPrompt: string }; answer: { systemPrompt: string } };
+  before_agent_start: {
+    event: { readonly systemPrompt: string };
+    /** The message goes with the prompt, and stands on the log. */
+    answer: { readonly systemPrompt?: string; readonly message?: HostMessage };
+  };
   context: { event: { readonly messages: readonly LogMessage[] }; answer: { messages: readonly LogMessage[] } };
   input: { event: object; answer: { readonly action: "handled" } };
   model_select: { event: ModelSelectEvent; answer: undefined };
@@ -138,6 +144,8 @@ export interface HostEvents {
     event: { readonly entryId: string; readonly position?: "before" | "at" };
     answer: { readonly cancel: true };
   };
+  /** Another session is about to be shown: a new one, or one that is resumed. */
+  session_before_switch: { event: { readonly reason: string }; answer: { readonly cancel: true } };
   session_before_tree: {
     event: { readonly preparation: { readonly userWantsSummary?: boolean } };
     answer: { readonly cancel: true };

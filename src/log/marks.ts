@@ -192,9 +192,14 @@ export function consolidationOf(entry: LogEntry): ConsolidationDetails | undefin
   return { consolidates, bootstrap, bootstrapTimestamp };
 }
 
+/** A message that tells of tasks which are over: content of the session like any other, and no machinery. */
+export const ENDED_TASKS_MESSAGE = `${CUSTOM_TYPE_PREFIX}ended-tasks`;
+
 /** A message of this package's own machinery, of whatever kind. */
 export function isOwnCustomType(customType: unknown): boolean {
-  return typeof customType === "string" && customType.startsWith(CUSTOM_TYPE_PREFIX);
+  return (
+    typeof customType === "string" && customType.startsWith(CUSTOM_TYPE_PREFIX) && customType !== ENDED_TASKS_MESSAGE
+  );
 }
 
 /** Calls and results of these tools are left out of ordinary lists and searches. */

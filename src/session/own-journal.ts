@@ -10,7 +10,7 @@ import type { Ending } from "../task/presence.ts";
 export interface OwnJournalParts {
   readonly task: SessionTask;
   readonly entries: EntrySource;
-  /** Whether the log holds any item yet. */
+  /** Whether the log holds nothing yet that others read: no item, and no category. */
   readonly isEmpty: () => boolean;
   /** Shows a long fill of the journal; stopped, the journal stays as it is until the session is opened again. */
   readonly work: Work;

@@ -136,7 +136,8 @@ export class Session {
     this.journal = new OwnJournal({
       task: this.task,
       entries,
-      isEmpty: () => this.branch.rows.length === 0,
+      // What the content is others read there, also before anything is said.
+      isEmpty: () => this.branch.rows.length === 0 && this.loggedCategory().type === "silent",
       work: work("journal", () => this.#ctx),
       report,
     });

@@ -21,6 +21,8 @@ export interface StatusFacts {
   readonly goesAtEnd: boolean;
   /** Child agents that have not ended. */
   readonly children: number;
+  /** Tasks that run here, or wait. */
+  readonly tasks: number;
   /** What the content is; undefined for ordinary content. */
   readonly category: string | undefined;
 }
@@ -48,10 +50,11 @@ function windowParts(facts: StatusFacts): readonly (string | undefined)[] {
 
 /** Undefined when there is nothing to say: switched off, no windows are kept, and ordinary content needs no word. */
 export function statusText(facts: StatusFacts): string | undefined {
-  const { category, isOpenElsewhere, goesAtEnd } = facts;
+  const { category, isOpenElsewhere, goesAtEnd, tasks } = facts;
   const elsewhere = isOpenElsewhere ? "open in another Pi too" : undefined;
   const removed = goesAtEnd ? "removed at its end" : undefined;
-  const parts = [...windowParts(facts), category, elsewhere, removed].filter((part) => part !== undefined);
+  const running = tasks === 0 ? undefined : `${counted(tasks, "task")} running`;
+  const parts = [...windowParts(facts), running, category, elsewhere, removed].filter((part) => part !== undefined);
   return parts.length === 0 ? undefined : parts.join(" · ");
 }
 

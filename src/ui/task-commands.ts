@@ -12,6 +12,8 @@ export interface FollowParts {
   readonly show: (ctx: HostContext, text: string) => void;
   /** Whether the process may end with the command, so that a task is waited for. */
   readonly endsWithRun: (ctx: HostContext) => boolean;
+  /** Told of a task that nobody waits for. */
+  readonly started: (handle: TaskHandle) => void;
   /** Prints a task's result where a command is used in a pipe; nothing elsewhere. */
   readonly print: (ctx: HostContext, text: string) => Promise<void>;
 }
@@ -28,10 +30,11 @@ export interface TaskCommandParts extends FollowParts {
 
 /** Says that a task has begun, and how it ends: at once when the process waits for nothing else. */
 export async function follow(
-  { task, result }: TaskHandle,
+  handle: TaskHandle,
   ctx: HostContext,
-  { show, endsWithRun, print }: FollowParts,
+  { show, endsWithRun, started, print }: FollowParts,
 ): Promise<string> {
+  const { task, result } = handle;
   // Without a screen the process would end with the command.
   if (endsWithRun(ctx)) {
     show(ctx, startText(task));
@@ -39,6 +42,7 @@ export async function follow(
     if (ended.result) await print(ctx, ended.result);
     return endText(ended);
   }
+  started(handle);
   void result.then((ended) => show(ctx, endText(ended)));
   return startText(task);
 }

@@ -8,6 +8,7 @@ import { notify } from "../host/context.ts";
 import type { Host, Step } from "../host/host.ts";
 import { eventBeforeChoice, isVirtual, RequestModels, unsendable } from "../host/models.ts";
 import { categoryGuidance } from "../prompts.ts";
+import type { Category } from "../task/category.ts";
 import { showAnswer } from "../ui/answer.ts";
 import { categoryCommand } from "../ui/category-command.ts";
 
@@ -39,6 +40,7 @@ export function categorySteps(
   host: Host,
   sessionOf: (ctx: HostContext) => GuardedSession,
   nothingSent: (ctx: HostContext) => void,
+  declared: () => Category | undefined,
 ) {
   const guard = new CategoryGuard({
     sessionOf,
@@ -51,7 +53,7 @@ export function categorySteps(
     ...selectionSteps(guard, models),
     ...runSteps(host, guard),
     ...summarySteps(host, guard),
-    ...requestSteps(host, guard, models, nothingSent),
+    ...requestSteps(host, guard, models, { nothingSent, declared }),
   };
 }
 
@@ -122,11 +124,17 @@ function summarySteps(host: Host, guard: CategoryGuard) {
   return { compactionStarts, treeIsWalked, cacheIsWarmed };
 }
 
+interface RequestParts {
+  readonly nothingSent: (ctx: HostContext) => void;
+  /** What a child was declared to be by who started it; undefined where it was not. */
+  readonly declared: () => Category | undefined;
+}
+
 function requestSteps(
   host: Host,
   guard: CategoryGuard,
   models: RequestModels,
-  nothingSent: (ctx: HostContext) => void,
+  { nothingSent, declared }: RequestParts,
 ) {
   let isFollowing = false;
   /** Which event comes last before the host chooses a model is only known in a session. */
@@ -150,6 +158,9 @@ function requestSteps(
   return {
     sessionStarted: async (_event: object, ctx: HostContext) => {
       follow(ctx);
+      // From a child's first entry on, so that no edit of the registry takes it away before its first prompt.
+      guard.sayDeclared(ctx, declared() ?? null);
+      if (guard.isChild(ctx)) await guard.agree(ctx).catch(() => undefined);
       await chooseModel(host, guard, ctx);
     },
     requestGoes,

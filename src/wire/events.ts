@@ -59,6 +59,8 @@ function sessionEvents(host: Host, steps: Steps): void {
     required.check,
     // It needs the session's parts, and places the session on the model of its first request.
     category.sessionStarted,
+    // Others read there what it is.
+    journal.sync,
   );
   host.at(
     "session_shutdown",
@@ -80,12 +82,14 @@ function runEvents(host: Host, steps: Steps): void {
   const { journal, children, loop, compactions, boundary, footer, todos, required, category } = steps;
   host.at("model_select", category.modelSelected, loop.modelSelected, footer.draw);
   host.at("input", category.promptComes, boundary.waitForConsolidation);
+  const { tasks } = steps;
   // The guard comes first, so that the others see the right model.
   host.at(
     "before_agent_start",
     category.runBegins,
     children.waitForRegistration,
     loop.guide,
+    tasks.tellEnds,
     boundary.settled.prompted,
   );
   host.at(
@@ -148,8 +152,10 @@ function compactionEvents(host: Host, steps: Steps): void {
   host.at("session_compact_failed", () => host.notices.release(), compactions.failed);
 }
 
-function treeEvents(host: Host, { lifecycle, journal, loop, compactions, footer, todos, category }: Steps): void {
+function treeEvents(host: Host, steps: Steps): void {
+  const { lifecycle, journal, tasks, loop, compactions, footer, todos, category } = steps;
+  host.at("session_before_switch", tasks.leave);
   host.at("session_before_tree", category.treeIsWalked, compactions.holdTree);
-  host.at("session_before_fork", compactions.holdFork);
+  host.at("session_before_fork", compactions.holdFork, tasks.leave);
   host.at("session_tree", lifecycle.treeWalked, journal.sync, loop.logIsRead, loop.publish, footer.draw, todos.rebuilt);
 }

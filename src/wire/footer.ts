@@ -23,7 +23,7 @@ function categoryOf(session: Session): string | undefined {
   }
 }
 
-function statusOf(session: Session): string | undefined {
+function statusOf(session: Session, tasks: number): string | undefined {
   const { branch, live, windows, aside, access } = session;
   const { id, opener } = branch.current;
   const ctx = session.context();
@@ -38,16 +38,17 @@ function statusOf(session: Session): string | undefined {
     isOpenElsewhere: session.otherProcess.isThere,
     goesAtEnd: session.forgetting.isAsked(),
     children: access.children().length,
+    tasks,
     category: categoryOf(session),
   });
 }
 
-export function footerSteps(host: Host, sessions: Sessions) {
+export function footerSteps(host: Host, sessions: Sessions, tasks: () => readonly unknown[]) {
   let drawn: string | undefined;
   let looking: NodeJS.Timeout | undefined;
   const redraw = (ctx: HostContext) => {
     if (!ctx.hasUI) return;
-    const text = statusOf(sessions.of(ctx));
+    const text = statusOf(sessions.of(ctx), tasks().length);
     if (text !== drawn) showStatus(ctx, STATUS_KEY, text);
     drawn = text;
   };

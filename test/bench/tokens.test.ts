@@ -1,6 +1,13 @@
 // What the model pays, in tokens of a real tokenizer: bounds, not times.
 import { describe, expect, it } from "vitest";
-import { emptyBootstrap, fullBootstrap, TOKEN_GOALS, tokenCosts, tokensIn } from "../../bench/tokens.ts";
+import {
+  emptyBootstrap,
+  fullBootstrap,
+  TOKEN_GOALS,
+  taskToolDefinition,
+  tokenCosts,
+  tokensIn,
+} from "../../bench/tokens.ts";
 import { REQUEST_INDEX_MAX } from "../../src/window/bootstrap.ts";
 
 describe("what the model pays", () => {
@@ -9,6 +16,11 @@ describe("what the model pays", () => {
   it("for all tools and the guidance stays within its bound", () => {
     expect(costs.tools_and_guidance).toBe(costs.tools + costs.guidance);
     expect(costs.tools_and_guidance).toBeLessThanOrEqual(TOKEN_GOALS.tools_and_guidance);
+  });
+
+  it("for the tool that gives out tasks, where a person turns it on, stays within its bound", () => {
+    expect(costs.task_tool).toBe(tokensIn(taskToolDefinition()));
+    expect(costs.task_tool).toBeLessThanOrEqual(TOKEN_GOALS.task_tool);
   });
 
   it("for a window that starts with every list full stays within its bound", () => {

@@ -73,6 +73,7 @@ describe("/task", () => {
       board: async () => board,
       show: (_ctx, text) => void shown.push(text),
       endsWithRun: () => true,
+      started: () => undefined,
       print: async () => undefined,
       values: () => ({}),
       inHome,

@@ -13,6 +13,7 @@ const facts: StatusFacts = {
   isOpenElsewhere: false,
   goesAtEnd: false,
   children: 0,
+  tasks: 0,
   category: undefined,
 };
 
@@ -26,6 +27,7 @@ describe("the status line", () => {
     [{ usedTokens: null }, "w3"],
     [{ contextWindow: undefined }, "w3"],
     [{ usedTokens: 250_000 }, "w3 · 0 % left"],
+    [{ tasks: 2, children: 1 }, "w3 · 41 % left · 1 agent · 2 tasks running"],
     [{ children: 1 }, "w3 · 41 % left · 1 agent"],
     [{ children: 3, phase: "checkpoint_required" }, "w3 · checkpoint… · 3 agents"],
     [{ category: "client-x", children: 1 }, "w3 · 41 % left · 1 agent · client-x"],

@@ -9,7 +9,8 @@ import type { RecordStore } from "../record/store.ts";
 import { taskView } from "../record/view.ts";
 import type { Runner } from "../runner.ts";
 import { RUN_LIMITS } from "../settings.ts";
-import type { TaskEvent, TaskHandle } from "../task-view.ts";
+import type { LiveTask, TaskEvent, TaskHandle } from "../task-view.ts";
+import { RunLog } from "./run-log.ts";
 import { Slots } from "./slots.ts";
 import { type StopReason, TaskRun } from "./task-run.ts";
 
@@ -24,8 +25,17 @@ export interface AcceptedTask {
   readonly signal: AbortSignal | undefined;
 }
 
+interface Start extends Pick<AcceptedTask, "record" | "runner"> {
+  readonly stop: AbortController;
+  readonly emit: (event: TaskEvent) => void;
+  readonly log: RunLog;
+}
+
 interface Active {
   readonly handle: TaskHandle;
+  readonly log: RunLog;
+  /** Milliseconds since 1970. */
+  readonly sinceMs: number;
   readonly stop: AbortController;
 }
 
@@ -56,6 +66,15 @@ export class TaskQueue {
     return this.#active.get(taskId)?.handle;
   }
 
+  /** What runs or waits here, in the order in which it was dispatched. */
+  live(): readonly LiveTask[] {
+    return [...this.#active.values()].map(({ handle, log, sinceMs }) => {
+      const { id, title, agent, progress } = handle.task;
+      const { stepCount: steps, tokens } = log;
+      return { id, title, agent, progress: log.progress || progress, steps, tokens, sinceMs };
+    });
+  }
+
   /** Interrupts all tasks here, and those added later. */
   stop(): void {
     this.#isStopped = true;
@@ -84,7 +103,8 @@ export class TaskQueue {
     signal?.addEventListener("abort", cancel, { once: true });
     if (signal?.aborted) cancel();
     if (this.#isStopped) stop.abort(CLOSED);
-    const result = this.#run(record, runner, stop, emit).then((final) => {
+    const log = new RunLog();
+    const result = this.#run({ record, runner, stop, emit, log }).then((final) => {
       const task = taskView(final);
       this.#active.delete(id);
       signal?.removeEventListener("abort", cancel);
@@ -103,16 +123,11 @@ export class TaskQueue {
         await result;
       },
     };
-    this.#active.set(id, { handle, stop });
+    this.#active.set(id, { handle, stop, log, sinceMs: Date.now() });
     return handle;
   }
 
-  async #run(
-    record: TaskRecord,
-    runner: Runner,
-    stop: AbortController,
-    emit: (event: TaskEvent) => void,
-  ): Promise<TaskRecord> {
+  async #run({ record, runner, stop, emit, log }: Start): Promise<TaskRecord> {
     const { parent, settings, limits } = this.#parts;
     const { task } = record;
     const run = new TaskRun({
@@ -127,6 +142,7 @@ export class TaskQueue {
       },
       extractChars: settings().taskExtractChars,
       limits: { ...RUN_LIMITS, ...limits },
+      log,
       stop,
       onEvent: (event) => {
         if (event.type === "step" || event.type === "progress") emit(event);

@@ -5,6 +5,7 @@ import type { RunEvent, RunUsage } from "../runner.ts";
 
 export class RunLog {
   #steps: readonly string[] = [];
+  #stepCount = 0;
   #progress = "";
   #answer: { readonly text: string; readonly error?: string } | undefined;
   readonly #usage = new Map<string, RunUsage>();
@@ -17,6 +18,16 @@ export class RunLog {
     return this.#progress;
   }
 
+  /** How many steps there were, those left out included. */
+  get stepCount(): number {
+    return this.#stepCount;
+  }
+
+  /** Input, cached and output tokens together. */
+  get tokens(): number {
+    return [...this.#usage.values()].reduce((sum, { input, output, cached }) => sum + input + output + cached, 0);
+  }
+
   /** The newest answer; undefined before the first. */
   get answer(): { readonly text: string; readonly error?: string } | undefined {
     return this.#answer;
@@ -27,6 +38,7 @@ export class RunLog {
     switch (event.type) {
       case "step":
         this.#steps = withStep(this.#steps, event.text);
+        this.#stepCount++;
         return true;
       case "progress":
         this.#progress = progressLine(event.text);

@@ -16,7 +16,7 @@ import type { RecordStore } from "../record/store.ts";
 import type { RunEvent, Runner } from "../runner.ts";
 import type { RunLimits } from "../settings.ts";
 import { withoutInternalPaths } from "./result-text.ts";
-import { RunLog } from "./run-log.ts";
+import type { RunLog } from "./run-log.ts";
 
 /** Why a run was stopped. */
 export type StopReason =
@@ -35,6 +35,8 @@ export interface RunParts {
   readonly sources: () => Promise<BriefSources>;
   readonly extractChars: number;
   readonly limits: RunLimits;
+  /** What is kept of the run's events. */
+  readonly log: RunLog;
   /** Aborted with a `StopReason`. */
   readonly stop: AbortController;
   /** Called when steps or progress have changed. */
@@ -44,13 +46,16 @@ export interface RunParts {
 
 export class TaskRun {
   readonly #parts: RunParts;
-  readonly #log = new RunLog();
   #saving: Promise<void> = Promise.resolve();
   #saveTimer: NodeJS.Timeout | undefined;
   #silenceTimer: NodeJS.Timeout | undefined;
 
   constructor(parts: RunParts) {
     this.#parts = parts;
+  }
+
+  get #log(): RunLog {
+    return this.#parts.log;
   }
 
   /** Runs the task and commits its end; returns the record after that. Never rejects. */
