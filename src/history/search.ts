@@ -64,6 +64,14 @@ function splitsPair(text: string, unit: number): boolean {
   return isHigh(text.charCodeAt(unit - 1)) && isLow(text.charCodeAt(unit));
 }
 
+/** A text is looked through in pieces of so many code units; behind each, a search may pause. */
+export const PIECE_UNITS = 1_048_576;
+
+/** There are no more matches. */
+const NO_MORE = -1;
+/** A piece was looked through, or a place where no match can be. */
+const NOT_YET = -2;
+
 /** The matches of one item in order, found as they are asked for. They do not overlap and never span two regions. */
 export class MatchScan {
   readonly #text: ItemText;
@@ -72,9 +80,6 @@ export class MatchScan {
   readonly #found: Match[] = [];
   #from = 0;
   #region = 0;
-  /** The last place whose code points were counted. */
-  #knownUnit = 0;
-  #knownPoint = 0;
 
   constructor(text: ItemText, needle: Needle, isHidden: IsHidden) {
     this.#text = text;
@@ -94,36 +99,81 @@ export class MatchScan {
 
   /** The next match, kept by nobody: for a caller that only walks through. */
   next(): Match | undefined {
+    for (;;) {
+      const unit = this.#advance();
+      if (unit >= 0) return this.#matchAt(unit);
+      if (unit === NO_MORE) return undefined;
+    }
+  }
+
+  /** Finds so many matches, or all there are, with pauses: asking for one of them then takes no time. */
+  *finding(count: number): Generator<void, void> {
+    yield* this.#text.points.measuring();
+    while (this.#found.length < count) {
+      const unit = this.#advance();
+      if (unit === NO_MORE) return;
+      if (unit === NOT_YET) yield;
+      else this.#found.push(this.#matchAt(unit));
+    }
+  }
+
+  /** Whether there is one, found with pauses and without its code points. */
+  *holding(): Generator<void, boolean> {
+    for (;;) {
+      const unit = this.#advance();
+      if (unit !== NOT_YET) return unit !== NO_MORE;
+      yield;
+    }
+  }
+
+  #matchAt(unit: number): Match {
+    const start = this.#text.points.toCodePoint(unit);
+    const region = this.#text.regions[this.#region] as TextRegion;
+    return { start, end: start + this.#needle.codePoints, unit, region };
+  }
+
+  /** The code-unit offset of the next match, in the region that is then the current one. */
+  #advance(): number {
     const { points, regions } = this.#text;
     const needle = this.#needle;
     const text = points.text;
-    for (;;) {
-      const unit = text.indexOf(needle.text, this.#from);
-      if (unit === -1) break;
-      while ((regions[this.#region]?.end ?? Number.POSITIVE_INFINITY) <= unit) this.#region++;
-      const region = regions[this.#region];
-      if (!region) break;
-      const end = unit + needle.text.length;
-      const split = needle.maySplitPair && (splitsPair(text, unit) || splitsPair(text, end));
-      if (unit < region.start || end > region.end || split) {
-        this.#from = unit + 1;
-      } else if (this.#isHidden(region)) {
-        this.#from = region.end;
-      } else {
-        this.#from = end;
-        const start = points.toCodePointFrom(unit, this.#knownUnit, this.#knownPoint);
-        this.#knownUnit = unit;
-        this.#knownPoint = start;
-        return { start, end: start + needle.codePoints, unit, region };
-      }
+    const unit = this.#hit(text);
+    if (unit === NOT_YET) return NOT_YET;
+    while ((regions[this.#region]?.end ?? Number.POSITIVE_INFINITY) <= unit) this.#region++;
+    const region = unit === NO_MORE ? undefined : regions[this.#region];
+    if (!region) {
+      this.#from = Number.POSITIVE_INFINITY;
+      return NO_MORE;
     }
-    this.#from = Number.POSITIVE_INFINITY;
-    return undefined;
+    const end = unit + needle.text.length;
+    const split = needle.maySplitPair && (splitsPair(text, unit) || splitsPair(text, end));
+    if (unit < region.start || end > region.end || split) {
+      this.#from = unit + 1;
+      return NOT_YET;
+    }
+    const isHidden = this.#isHidden(region);
+    this.#from = isHidden ? region.end : end;
+    return isHidden ? NOT_YET : unit;
+  }
+
+  /** Where the needle comes next, as far as the end of a piece. */
+  #hit(text: string): number {
+    const from = this.#from;
+    const needle = this.#needle.text;
+    if (text.length - from <= PIECE_UNITS) return text.indexOf(needle, from);
+    const hit = text.slice(from, from + PIECE_UNITS + needle.length - 1).indexOf(needle);
+    if (hit !== -1) return from + hit;
+    this.#from += PIECE_UNITS;
+    return NOT_YET;
   }
 }
 
-/** Whether a text holds a visible match. Costs one `indexOf` up to the first hit. */
-export function holdsMatch(text: ItemText, needle: Needle, isHidden: IsHidden): boolean {
+/**
+ * Whether a text holds a visible match. A short one costs one `indexOf` up to the first hit, a long one is gone through with
+ * pauses.
+ */
+export function holdsMatch(text: ItemText, needle: Needle, isHidden: IsHidden): boolean | Generator<void, boolean> {
+  if (text.points.text.length > PIECE_UNITS) return new MatchScan(text, needle, isHidden).holding();
   if (!text.points.text.includes(needle.text)) return false;
   const only = text.regions.length === 1 ? text.regions[0] : undefined;
   if (only && !needle.maySplitPair) return !isHidden(only);
@@ -221,6 +271,11 @@ export function regionsOf(
     limit_chars: hood.end - hood.start,
     matches: hood.matches,
   }));
+}
+
+/** So many matches of an item, and no more, are asked for to show its regions: all within them, and one beyond. */
+export function shownMatchesMax(previewChars: number): number {
+  return previewChars + REGIONS_MAX + 1;
 }
 
 /** The first `codePoints` code points of what is not hidden. */

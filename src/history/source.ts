@@ -38,6 +38,8 @@ export interface ItemSource {
   text(entry: LogEntry): ItemText;
   /** An item of an abandoned branch of the same session; its `window` is counted along its own branch. */
   rowElsewhere(id: string): Row | undefined;
+  /** The same with pauses, where it goes through a branch of any length. */
+  findingElsewhere?(id: string): Generator<void, Row | undefined>;
   /** A sieve for one search of many rows; left out where there is none. */
   sieve?(needle: Needle): Sieve;
 }

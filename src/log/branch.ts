@@ -14,8 +14,6 @@ export interface Row {
   readonly head: ItemHead;
   /** Number of its window; 1 for `w1`. */
   readonly window: number;
-  /** What a search has found its text to be: the entry's one string, or null where it has to be rendered. */
-  own?: string | null | undefined;
 }
 
 /** A stretch of the branch between two openers. Its rows run up to the next window's first. */
@@ -269,7 +267,7 @@ export class BranchIndex {
   }
 
   #addRow(entry: LogEntry, head: ItemHead, window: number): void {
-    this.#rows.push({ entry, head, window, own: undefined });
+    this.#rows.push({ entry, head, window });
     if (head.fromUser) this.#userMessages++;
     if (window < this.current.number) this.#moveCurrentBehind(window);
   }

@@ -5,7 +5,8 @@ import { messageOf, shownValue, TokenBudgetError } from "../errors.ts";
 import { similarNames } from "../similar.ts";
 import { type DiskCalls, NODE_DISK, storageFailure } from "../storage/disk.ts";
 import { type PlainFile, readPlainFile } from "../storage/plain-file.ts";
-import { type FoundFile, type LeftOut, locate, type Place, walkPlainFiles } from "../storage/tree.ts";
+import { atOnce } from "../storage/slices.ts";
+import { type FoundFile, type LeftOut, locate, type Place, walkingPlainFiles } from "../storage/tree.ts";
 import { fullPath, notePathProblem } from "./paths.ts";
 
 /** A path that is not there is answered with so many that look like it. */
@@ -112,8 +113,13 @@ export class NoteFiles {
 
   /** The notes whose path begins with the prefix, in no order. */
   walk(prefix: string): NoteWalk {
+    return atOnce(this.walking(prefix));
+  }
+
+  /** The same, with a pause behind every file. */
+  *walking(prefix: string): Generator<void, NoteWalk> {
     try {
-      const { files, leftOut } = walkPlainFiles(this.#disk, this.root, (directory) => {
+      const { files, leftOut } = yield* walkingPlainFiles(this.#disk, this.root, (directory) => {
         const below = `${directory}/`;
         return below.startsWith(prefix) || prefix.startsWith(below);
       });

@@ -1,5 +1,6 @@
 // Listing and searching one agent's notes, whole: what a tool shows of it, and how it is shortened, is decided there.
 import { TokenBudgetError } from "../errors.ts";
+import { textOfUtf8 } from "../storage/text.ts";
 import type { FoundFile, LeftOut } from "../storage/tree.ts";
 import type { CreationTimes } from "./created.ts";
 import type { NoteFiles } from "./files.ts";
@@ -69,9 +70,13 @@ function byUpdate(left: FoundFile, right: FoundFile): number {
   return left.modifiedMs - right.modifiedMs || byName(left, right);
 }
 
-function byCreation(files: readonly FoundFile[], created: CreationTimes): FoundFile[] {
-  return files
-    .map((file) => ({ file, createdMs: created.of(file) }))
+function* byCreation(files: readonly FoundFile[], created: CreationTimes): Generator<void, FoundFile[]> {
+  const dated: { readonly file: FoundFile; readonly createdMs: number }[] = [];
+  for (const file of files) {
+    dated.push({ file, createdMs: created.of(file) });
+    yield;
+  }
+  return dated
     .sort((left, right) => left.createdMs - right.createdMs || byName(left.file, right.file))
     .map(({ file }) => file);
 }
@@ -87,23 +92,34 @@ function fromOn(files: readonly FoundFile[], notes: NoteFiles, path: string | un
   );
 }
 
-export function listNotes(notes: NoteFiles, created: CreationTimes, query: NoteListQuery): NoteList {
+/** Lists notes, with a pause behind each that is looked at. */
+export function* listingNotes(
+  notes: NoteFiles,
+  created: CreationTimes,
+  query: NoteListQuery,
+): Generator<void, NoteList> {
   const { prefix = "", orderBy = "name", order = "ascending", limit = NO_LIMIT } = query;
-  const { files, leftOut } = notes.walk(prefix);
+  const { files, leftOut } = yield* notes.walking(prefix);
   const sorted =
-    orderBy === "created_at" ? byCreation(files, created) : files.sort(orderBy === "name" ? byName : byUpdate);
+    orderBy === "created_at" ? yield* byCreation(files, created) : files.sort(orderBy === "name" ? byName : byUpdate);
   if (order === "descending") sorted.reverse();
   const wanted = fromOn(sorted, notes, query.from);
-  const rows = wanted.slice(0, limit).map((file) => ({
-    path: file.path,
-    bytes: file.bytes,
-    createdAt: new Date(created.of(file)).toISOString(),
-    updatedAt: new Date(file.modifiedMs).toISOString(),
-  }));
+  const rows: NoteInfo[] = [];
+  for (const file of wanted.slice(0, limit)) {
+    const { path, bytes, modifiedMs } = file;
+    const createdAt = new Date(created.of(file)).toISOString();
+    rows.push({ path, bytes, createdAt, updatedAt: new Date(modifiedMs).toISOString() });
+    yield;
+  }
   return { rows, total: wanted.length, leftOut };
 }
 
-export function searchNotes(notes: NoteFiles, created: CreationTimes, query: NoteSearchQuery): NoteSearch {
+/** Searches notes, with a pause behind each that is looked at. */
+export function* searchingNotes(
+  notes: NoteFiles,
+  created: CreationTimes,
+  query: NoteSearchQuery,
+): Generator<void, NoteSearch> {
   if (query.query === "") {
     throw new TokenBudgetError(
       "invalid_argument",
@@ -117,20 +133,21 @@ export function searchNotes(notes: NoteFiles, created: CreationTimes, query: Not
     );
   }
   const { prefix = "", maxFiles = NO_LIMIT, maxMatchesPerFile = NO_LIMIT } = query;
-  const walk = notes.walk(prefix);
+  const walk = yield* notes.walking(prefix);
   const leftOut = [...walk.leftOut];
-  const sorted = query.recentFileFirst ? byCreation(walk.files, created).reverse() : walk.files.sort(byName);
+  const sorted = query.recentFileFirst ? (yield* byCreation(walk.files, created)).reverse() : walk.files.sort(byName);
   const candidates = fromOn(sorted, notes, query.from?.path);
   const files: NoteSearchFile[] = [];
   let totalFiles = 0;
   let totalMatches = 0;
   let next: NoteSearch["next"];
   for (const file of candidates) {
+    yield;
     const content = notes.readFound(file, leftOut);
     if (content === undefined) continue;
     const limit = files.length < maxFiles ? maxMatchesPerFile : 0;
     const fromLine = file.path === query.from?.path ? query.from.line : 1;
-    const found = searchLines(content.bytes.toString("utf8"), query.query, limit, fromLine);
+    const found = searchLines(textOfUtf8(content.bytes), query.query, limit, fromLine);
     const { total } = found;
     if (total === 0) continue;
     totalFiles++;

@@ -7,18 +7,20 @@ import { type DiskCalls, modifiedMsOf, NODE_DISK, storageFailure } from "../stor
 import type { Sweep } from "../storage/left-overs.ts";
 import { type Held, LockedFiles } from "../storage/locked-files.ts";
 import { readPlainFile } from "../storage/plain-file.ts";
+import { atOnce } from "../storage/slices.ts";
+import { textOfUtf8 } from "../storage/text.ts";
 import { foldedName, type LeftOut, makeParents, removeEmpty } from "../storage/tree.ts";
 import type { Work } from "../storage/work.ts";
 import { CreationTimes, hashedName } from "./created.ts";
 import { NoteFiles, type NoteFilesOptions } from "./files.ts";
 import { assertNoteFits, isLargeNote, NOTES_MAX_FILE_BYTES } from "./limits.ts";
 import {
-  listNotes,
+  listingNotes,
   type NoteList,
   type NoteListQuery,
   type NoteSearch,
   type NoteSearchQuery,
-  searchNotes,
+  searchingNotes,
 } from "./listing.ts";
 import type { NoteText } from "./shapes.ts";
 
@@ -117,7 +119,7 @@ export class NotesStore {
   /** A whole note; `not_found` names some that look like it. */
   read(path: string): NoteText {
     const { bytes, modifiedMs } = this.#notes.read(path);
-    return { text: bytes.toString("utf8"), bytes: bytes.length, updatedAt: new Date(modifiedMs).toISOString() };
+    return { text: textOfUtf8(bytes), bytes: bytes.length, updatedAt: new Date(modifiedMs).toISOString() };
   }
 
   /** Takes a note away, with its creation time; one that is not there is no error. */
@@ -136,11 +138,20 @@ export class NotesStore {
   }
 
   list(query: NoteListQuery = {}): NoteList {
-    return listNotes(this.#notes, this.#created, query);
+    return atOnce(this.listing(query));
   }
 
   search(query: NoteSearchQuery): NoteSearch {
-    return searchNotes(this.#notes, this.#created, query);
+    return atOnce(this.searching(query));
+  }
+
+  /** The same, with a pause behind each note that is looked at. */
+  listing(query: NoteListQuery = {}): Generator<void, NoteList> {
+    return listingNotes(this.#notes, this.#created, query);
+  }
+
+  searching(query: NoteSearchQuery): Generator<void, NoteSearch> {
+    return searchingNotes(this.#notes, this.#created, query);
   }
 
   /** Sizes for the soft warnings. */

@@ -102,12 +102,14 @@ export class LockCalls {
     if (mark) removeDirectory(this.#disk, path, () => this.#isMarked(path, mark));
   }
 
-  /** Asks whoever holds the lock to let others have it next. A request only: that it fails does not matter. */
-  askForTurn(path: string): void {
+  /** Asks whoever holds the lock to let others have it next. False when someone asked already, or the disk fails. */
+  askForTurn(path: string): boolean {
     try {
       this.#disk.mkdirSync(path + WAITING_SUFFIX, { mode: DIRECTORY_MODE });
+      return true;
     } catch {
-      // Someone asked already, or the disk fails: the wait goes on either way.
+      // The wait goes on either way.
+      return false;
     }
   }
 

@@ -17,8 +17,14 @@ export const LOCK_WAIT_MS = 20_000;
 const TRUST_SHARE = 0.8;
 /** Who has waited so long asks for a turn: a process that writes again and again would else keep the lock to itself. */
 const PATIENCE_MS = 250;
+/** A holder goes on so long before it heeds that: the lock lies idle whenever it changes hands. */
+const BURST_MS = 20;
 /** A holder that is asked leaves the lock alone so long: every waiter looks at least once meanwhile. */
 const TURN_MS = 60;
+/** Whose request is heeded next looks so often, so that the lock does not lie idle for long. */
+const NEXT_DELAY_MS = 1;
+/** Who was not let in by then stands back among the others. */
+const NEXT_MAX_MS = 500;
 // Delays between tries grow and are random: at these values a full wait makes a few hundred tries.
 const FIRST_DELAY_MS = 2;
 const LONGEST_DELAY_MS = 50;
@@ -70,6 +76,8 @@ export class LockDirectory {
   readonly #tails = new Map<string, Promise<void>>();
   /** Until when, by the steady clock, a lock is left to others, by its name. */
   readonly #leftUntilMs = new Map<string, number>();
+  /** Since when this process goes on with a lock without having waited for it. */
+  readonly #burstSinceMs = new Map<string, number>();
   #library: Promise<LockLibrary> | undefined;
 
   constructor(directory: string, options: LockOptions = {}) {
@@ -110,12 +118,17 @@ export class LockDirectory {
   async #acquire(request: LockRequest, deadlineMs: number): Promise<Acquired> {
     const path = join(this.directory, request.name);
     await this.#leaveToOthers(request.name);
-    const impatientAtMs = steadyMs() + PATIENCE_MS;
+    const startMs = steadyMs();
+    let nextUntilMs = 0;
     const watch = new LockWatch(this.staleMs);
     for (let attempt = 0; ; attempt++) {
       let cause: unknown;
       try {
-        if (!this.#calls.looksHeld(path, watch)) return await this.#tryOnce(request, path);
+        if (!this.#calls.looksHeld(path, watch)) {
+          const acquired = await this.#tryOnce(request, path);
+          if (attempt > 0 || !this.#burstSinceMs.has(request.name)) this.#burstSinceMs.set(request.name, steadyMs());
+          return acquired;
+        }
       } catch (error) {
         const code = codeOf(error);
         if (code !== "ELOCKED" && !PASSING_CODES.has(code)) throw this.#unavailable(request, messageOf(error), error);
@@ -124,9 +137,19 @@ export class LockDirectory {
       if (steadyMs() >= deadlineMs) {
         throw this.#unavailable(request, `another process held it for ${this.#waitMs / 1000} s`, cause);
       }
-      if (steadyMs() >= impatientAtMs) this.#calls.askForTurn(path);
-      await sleep(delayMs(attempt));
+      const nowMs = steadyMs();
+      const asks = nowMs >= startMs + PATIENCE_MS && nowMs >= nextUntilMs;
+      if (asks && this.#calls.askForTurn(path)) nextUntilMs = nowMs + NEXT_MAX_MS;
+      await sleep(nowMs < nextUntilMs ? NEXT_DELAY_MS : delayMs(attempt));
     }
+  }
+
+  /** Leaves the lock to who asked for it, once this process has had its share. */
+  #handOver(name: string, path: string): void {
+    const nowMs = steadyMs();
+    if (nowMs - (this.#burstSinceMs.get(name) ?? 0) < BURST_MS || !this.#calls.takeRequest(path)) return;
+    this.#burstSinceMs.delete(name);
+    this.#leftUntilMs.set(name, nowMs + TURN_MS);
   }
 
   async #leaveToOthers(name: string): Promise<void> {
@@ -166,7 +189,7 @@ export class LockDirectory {
       } catch {
         // The work is done and its outcome known; a lock that could not be removed is reclaimed when it is stale.
       }
-      if (this.#calls.takeRequest(path)) this.#leftUntilMs.set(request.name, steadyMs() + TURN_MS);
+      this.#handOver(request.name, path);
       // A compromised lock is forgotten by the library: then nobody else gives it back.
       if (compromised) this.#giveBack(path);
     };

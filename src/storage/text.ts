@@ -1,16 +1,25 @@
 // Text measured in Unicode code points and UTF-8 bytes. Everything a model sees counts code points.
+import { isAscii } from "node:buffer";
 
 /** Matches when a string holds anything beyond the basic plane, so that its length differs from its code points. */
 const ASTRAL = /[\ud800-\udfff]/;
 
 /** One checkpoint every so many code units: a lookup then scans at most this far. */
-const CHECKPOINT_UNITS = 1024;
+const CHECKPOINT_UNITS = 64;
 
-/** Below this length a plain scan is as fast as a checkpoint table. */
-const CHECKPOINT_MIN_UNITS = 16_384;
+/** Between two pauses; a multiple of the distance of checkpoints. */
+const MEASURED_AT_ONCE_UNITS = 262_144;
+
+/** Of a text without pairs. */
+const NO_PAIRS = new Uint32Array(0);
 
 export function hasLoneSurrogate(text: string): boolean {
   return !text.isWellFormed();
+}
+
+/** UTF-8 as text. Nearly all of it is ASCII, which is copied in place of decoded: ten times as fast. */
+export function textOfUtf8(bytes: Buffer): string {
+  return bytes.toString(isAscii(bytes) ? "latin1" : "utf8");
 }
 
 export function utf8Bytes(text: string): number {
@@ -24,10 +33,15 @@ function isPairAt(text: string, unit: number): boolean {
   return low >= 0xdc00 && low <= 0xdfff;
 }
 
-/** Number of code points in `text` between two code-unit offsets that do not split a pair. */
-export function countCodePoints(text: string, fromUnit = 0, toUnit = text.length): number {
+/** Number of code points of a text. */
+export function countCodePoints(text: string): number {
+  return ASTRAL.test(text) ? text.length - countPairs(text, 0, text.length) : text.length;
+}
+
+/** Number of pairs that begin between two code-unit offsets. */
+function countPairs(text: string, fromUnit: number, toUnit: number): number {
   let count = 0;
-  for (let unit = fromUnit; unit < toUnit; count++) unit += isPairAt(text, unit) ? 2 : 1;
+  for (let unit = fromUnit; unit < toUnit; unit++) if (isPairAt(text, unit)) count++;
   return count;
 }
 
@@ -59,7 +73,7 @@ export function shorten(text: string, codePoints: number): string {
 
 /** Nothing but white space and characters that are not seen. */
 export function isBlank(text: string): boolean {
-  return /^[\s\p{Cc}\p{Cf}]*$/u.test(text);
+  return !/[^\s\p{Cc}\p{Cf}]/u.test(text);
 }
 
 /** `text` on one line: runs of white space become one space. */
@@ -75,64 +89,68 @@ export function plainLine(text: string): string {
   return oneLine(oneLine(text).replace(UNSEEN, "")).toWellFormed();
 }
 
-/** A text with its code-point coordinates; converting an offset costs at most one checkpoint's scan. */
+/**
+ * A text with its code-point coordinates, measured when they are first asked for; converting an offset costs at most one
+ * checkpoint's scan. A long text is measured with pauses by `measuring`, before anything here is asked.
+ */
 export class CodePointText {
   readonly text: string;
-  readonly length: number;
-  readonly #astral: boolean;
-  readonly #checkpoints: Uint32Array | undefined;
+  /** Pairs that begin before each checkpoint; none where the text holds no pair. Undefined until it is measured. */
+  #pairs: Uint32Array | undefined;
+  #length = 0;
 
   constructor(text: string) {
     this.text = text;
-    this.#astral = ASTRAL.test(text);
-    if (!this.#astral) {
-      this.length = text.length;
-    } else if (text.length < CHECKPOINT_MIN_UNITS) {
-      this.length = countCodePoints(text);
-    } else {
-      const table = new Uint32Array(Math.ceil(text.length / CHECKPOINT_UNITS) + 1);
-      let codePoints = 0;
-      let unit = 0;
-      for (let slot = 0; slot < table.length; slot++) {
-        const limit = Math.min(slot * CHECKPOINT_UNITS, text.length);
-        while (unit < limit) {
-          unit += isPairAt(text, unit) ? 2 : 1;
-          codePoints++;
-        }
-        // A pair across the boundary belongs to the slot before: its count then points one unit further.
-        table[slot] = codePoints;
+  }
+
+  get length(): number {
+    this.#measure();
+    return this.#length;
+  }
+
+  /** Measures it in pieces; afterwards nothing here takes long. */
+  *measuring(): Generator<void, void> {
+    if (this.#pairs !== undefined) return;
+    const { text } = this;
+    let pairs = NO_PAIRS;
+    let count = 0;
+    for (let from = 0; from < text.length; from += MEASURED_AT_ONCE_UNITS) {
+      if (from > 0) yield;
+      const to = Math.min(text.length, from + MEASURED_AT_ONCE_UNITS);
+      const isPlain = !ASTRAL.test(from === 0 && to === text.length ? text : text.slice(from, to));
+      if (isPlain && count === 0) continue;
+      if (pairs.length === 0) pairs = new Uint32Array(Math.ceil(text.length / CHECKPOINT_UNITS));
+      for (let unit = from; unit < to; unit += CHECKPOINT_UNITS) {
+        pairs[unit / CHECKPOINT_UNITS] = count;
+        if (!isPlain) count += countPairs(text, unit, Math.min(to, unit + CHECKPOINT_UNITS));
       }
-      this.#checkpoints = table;
-      this.length = codePoints;
     }
+    this.#pairs = count === 0 ? NO_PAIRS : pairs;
+    this.#length = text.length - count;
   }
 
   /** Code points before a code-unit offset that does not split a pair. */
   toCodePoint(unit: number): number {
-    if (!this.#astral) return unit;
-    if (this.#checkpoints === undefined) return countCodePoints(this.text, 0, unit);
-    const slot = Math.floor(unit / CHECKPOINT_UNITS);
-    let from = slot * CHECKPOINT_UNITS;
-    if (from > 0 && isPairAt(this.text, from - 1)) from++;
-    return (this.#checkpoints[slot] ?? 0) + countCodePoints(this.text, Math.min(from, unit), unit);
+    const pairs = this.#measure();
+    if (pairs.length === 0) return unit;
+    const slot = Math.min(pairs.length - 1, Math.floor(unit / CHECKPOINT_UNITS));
+    return unit - (pairs[slot] as number) - countPairs(this.text, slot * CHECKPOINT_UNITS, unit);
   }
 
   /** Code-unit offset of a code-point offset; past the end is the end. */
   toUnit(codePoint: number): number {
-    if (codePoint >= this.length) return this.text.length;
-    if (!this.#astral) return Math.max(0, codePoint);
-    const table = this.#checkpoints;
-    if (table === undefined) return advanceUnits(this.text, 0, codePoint);
+    const pairs = this.#measure();
+    if (codePoint >= this.#length) return this.text.length;
+    if (pairs.length === 0) return Math.max(0, codePoint);
     let low = 0;
-    let high = table.length - 1;
+    let high = pairs.length - 1;
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      if ((table[middle] ?? 0) <= codePoint) low = middle;
+      if (this.#checkpoint(middle) - (pairs[middle] as number) <= codePoint) low = middle;
       else high = middle - 1;
     }
-    let unit = low * CHECKPOINT_UNITS;
-    if (unit > 0 && isPairAt(this.text, unit - 1)) unit++;
-    return advanceUnits(this.text, unit, codePoint - (table[low] ?? 0));
+    const unit = this.#checkpoint(low);
+    return advanceUnits(this.text, unit, codePoint - (unit - (pairs[low] as number)));
   }
 
   /** The text between two code-point offsets. */
@@ -140,18 +158,13 @@ export class CodePointText {
     return this.text.slice(this.toUnit(from), this.toUnit(to));
   }
 
-  /** As `toCodePoint`, counted on from an offset whose count is known where that is nearer. */
-  toCodePointFrom(unit: number, knownUnit: number, knownCodePoint: number): number {
-    if (!this.#astral) return unit;
-    const far = this.#checkpoints !== undefined && unit - knownUnit > CHECKPOINT_UNITS;
-    if (far || unit < knownUnit) return this.toCodePoint(unit);
-    return knownCodePoint + countCodePoints(this.text, knownUnit, unit);
-  }
-
-  /** The offset so many code points after `unit` (before it, when negative), at most to `limit`, and how many they were. */
+  /**
+   * The offset so many code points after `unit` (before it, when negative), at most to `limit`, and how many they were.
+   * What lies further away is not measured for it.
+   */
   step(unit: number, codePoints: number, limit: number): { readonly unit: number; readonly moved: number } {
     if (codePoints === 0) return { unit, moved: 0 };
-    if (!this.#astral) {
+    if (this.#pairs === NO_PAIRS) {
       const to = codePoints < 0 ? Math.max(limit, unit + codePoints) : Math.min(limit, unit + codePoints);
       return { unit: to, moved: to - unit };
     }
@@ -160,5 +173,16 @@ export class CodePointText {
     for (; moved < codePoints && at < limit; moved++) at += isPairAt(this.text, at) ? 2 : 1;
     for (; moved > codePoints && at > limit; moved--) at -= at >= 2 && isPairAt(this.text, at - 2) ? 2 : 1;
     return { unit: at, moved };
+  }
+
+  /** Where a checkpoint is: behind a pair that it would split. */
+  #checkpoint(slot: number): number {
+    const unit = slot * CHECKPOINT_UNITS;
+    return unit > 0 && isPairAt(this.text, unit - 1) ? unit + 1 : unit;
+  }
+
+  #measure(): Uint32Array {
+    if (this.#pairs === undefined) for (const _pause of this.measuring());
+    return this.#pairs ?? NO_PAIRS;
   }
 }

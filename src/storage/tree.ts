@@ -3,6 +3,7 @@
 import type { Stats } from "node:fs";
 import { join } from "node:path";
 import { codeOf, DIRECTORY_MODE, type DiskCalls, ensurePrivateDirectory, modifiedMsOf } from "./disk.ts";
+import { atOnce } from "./slices.ts";
 
 /** What a relative path leads to. `at` is the part of the path (relative, "" for the root) that decided it. */
 export type Place =
@@ -126,6 +127,15 @@ export interface Walk {
  * is missing holds nothing; one that cannot be read throws; a directory below that cannot be read is left out by name.
  */
 export function walkPlainFiles(disk: DiskCalls, root: string, wanted: (directory: string) => boolean): Walk {
+  return atOnce(walkingPlainFiles(disk, root, wanted));
+}
+
+/** The same, with a pause behind every file. */
+export function* walkingPlainFiles(
+  disk: DiskCalls,
+  root: string,
+  wanted: (directory: string) => boolean,
+): Generator<void, Walk> {
   const walk: Walk = { files: [], leftOut: [] };
   const rootStats = lstatOrMissing(disk, root);
   if (rootStats === undefined) return walk;
@@ -136,7 +146,7 @@ export function walkPlainFiles(disk: DiskCalls, root: string, wanted: (directory
   const open = [""];
   for (let directory = open.pop(); directory !== undefined; directory = open.pop()) {
     try {
-      walkDirectory(disk, root, directory, walk, (below) => wanted(below) && open.push(below));
+      yield* walkDirectory(disk, root, directory, walk, (below) => wanted(below) && open.push(below));
     } catch (error) {
       if (directory === "") throw error;
       if (codeOf(error) === "ENOENT") continue;
@@ -146,13 +156,13 @@ export function walkPlainFiles(disk: DiskCalls, root: string, wanted: (directory
   return walk;
 }
 
-function walkDirectory(
+function* walkDirectory(
   disk: DiskCalls,
   root: string,
   directory: string,
   walk: Walk,
   descend: (below: string) => void,
-): void {
+): Generator<void, void> {
   for (const entry of disk.readdirSync(join(root, directory), { withFileTypes: true })) {
     const path = directory === "" ? entry.name : `${directory}/${entry.name}`;
     if (entry.isDirectory()) {
@@ -162,6 +172,7 @@ function walkDirectory(
       // Replaced by something else, or gone, since the directory was read.
       if (!stats?.isFile()) continue;
       walk.files.push({ path, bytes: stats.size, modifiedMs: modifiedMsOf(stats), bornMs: stats.birthtimeMs });
+      yield;
     } else {
       walk.leftOut.push({ path, reason: entry.isSymbolicLink() ? "a symbolic link" : "not a plain file" });
     }

@@ -2,14 +2,14 @@
 // an image than its kind and size but in a read.
 
 import { HistoryReader, type ItemQuery, type ListedItem, type ListedWindow, searchedFor } from "../history/reader.ts";
-import { MatchScan, type Needle, previewOf, regionsOf } from "../history/search.ts";
-import { inSlices } from "../history/slices.ts";
+import { MatchScan, type Needle, PIECE_UNITS, previewOf, regionsOf, shownMatchesMax } from "../history/search.ts";
 import type { ItemSource } from "../history/source.ts";
 import type { ImageBlock } from "../host/entries.ts";
 import { windowId, windowNumber } from "../log/branch.ts";
 import { type ItemRole, imageBytes, itemImages } from "../log/item.ts";
 import { typedHead } from "../log/pasted.ts";
 import { leftOutHint } from "../prompts.ts";
+import { inSlices } from "../storage/slices.ts";
 import { shorten } from "../storage/text.ts";
 import type { Execute, ToolCall } from "./define.ts";
 import { usedLimit } from "./define.ts";
@@ -168,6 +168,12 @@ function foundRow({ row, text, scan }: FoundRow, needle: Needle, previewChars: n
   };
 }
 
+/** Long items are gone through before they are laid out: as many matches as their rows can show, or all there are. */
+function* findingShown(rows: readonly FoundRow[], previewChars: number): Generator<void, void> {
+  for (const { text, scan } of rows)
+    if (text.points.text.length > PIECE_UNITS) yield* scan.finding(shownMatchesMax(previewChars));
+}
+
 /** Images come with the page that begins the item; every page's header tells of them. */
 function readImages(images: readonly ImageBlock[], offset: number, takesImages: boolean) {
   const described = describedImages(images);
@@ -210,7 +216,7 @@ export function historyTools(deps: HistoryToolDeps): HistoryTools {
     history_list_items: async (params, call) => {
       const source = await deps.sourceOf(params.agent_name);
       const limit = usedLimit(TOOL_SPECS.history_list_items.params.limit, params.limit);
-      const { total, rows } = reader.listItems(source, queryOf(params, limit, call));
+      const { total, rows } = await inSlices(reader.listing(source, queryOf(params, limit, call)), call.signal);
       return listOutput({
         scope: { agent: source.agent, ...filtersOf(params) },
         total,
@@ -224,9 +230,10 @@ export function historyTools(deps: HistoryToolDeps): HistoryTools {
       });
     },
 
-    history_read_item: async (params) => {
+    history_read_item: async (params, call) => {
       const source = await deps.sourceOf(params.agent_name);
-      const { row, text, branch } = reader.readItem(source, params.item_id, params.window_id);
+      const reading = reader.reading(source, params.item_id, params.window_id);
+      const { row, text, branch } = await inSlices(reading, call.signal);
       const offset = params.offset_chars ?? 0;
       const { attached, header } = readImages(itemImages(row.entry), offset, deps.takesImages());
       const answer = readOutput({
@@ -247,6 +254,8 @@ export function historyTools(deps: HistoryToolDeps): HistoryTools {
       const search = reader.searching(source, needle, queryOf(params, limit, call), COUNTED_BEYOND_PAGE_ROWS);
       const { total, rows, isAtLeast } = await inSlices(search, call.signal);
       const found = rows.map((item): FoundRow => ({ ...item, scan: new MatchScan(item.text, needle, item.isHidden) }));
+      const previewChars = Math.min(deps.limits().historyItemPreviewChars, listBound());
+      await inSlices(findingShown(found, previewChars), call.signal);
       return listOutput({
         scope: { agent: source.agent, query: params.query, ...filtersOf(params) },
         total,
@@ -254,8 +263,8 @@ export function historyTools(deps: HistoryToolDeps): HistoryTools {
         limit,
         rows: found.slice(0, limit),
         beyond: found[limit],
-        render: (item, previewChars) => foundRow(item, needle, previewChars),
-        previewChars: deps.limits().historyItemPreviewChars,
+        render: (item, chars) => foundRow(item, needle, chars),
+        previewChars,
         hint: itemsHint(params, limit, "use a longer query, or narrow with window_id, role or tool_name"),
         bound: listBound(),
       });

@@ -9,6 +9,7 @@ import type { LineMatch } from "../notes/search.ts";
 import type { NoteInfo } from "../notes/shapes.ts";
 import type { NotesStore, NoteWrite } from "../notes/store.ts";
 import { type LeftOutWays, leftOutHint } from "../prompts.ts";
+import { inSlices } from "../storage/slices.ts";
 import { CodePointText } from "../storage/text.ts";
 import type { SavedCheckpoint } from "../window/loop.ts";
 import { type Execute, type ToolAnswer, usedLimit } from "./define.ts";
@@ -22,7 +23,10 @@ export const NOTE_LINE_MAX_CODE_POINTS = 400;
 const LEFT_OUT_NAMED_MAX = 3;
 
 /** The part of a store that the tools use. */
-export type ToolNotes = Pick<NotesStore, "maxFileBytes" | "write" | "append" | "read" | "list" | "search" | "usage">;
+export type ToolNotes = Pick<
+  NotesStore,
+  "maxFileBytes" | "write" | "append" | "read" | "listing" | "searching" | "usage"
+>;
 
 export interface NotesToolDeps {
   /** The address of the current agent. */
@@ -184,11 +188,12 @@ export function notesTools(deps: NotesToolDeps): NotesTools {
     }
   };
   return {
-    notes_list_files_by_prefix: (params) => {
+    notes_list_files_by_prefix: async (params, call) => {
       const { agent, prefix, given, from, notes } = notesUnder(params.prefix, "prefix");
       const limit = usedLimit(LIST_LIMIT, params.max_results);
       const { file_order_by: orderBy, file_order: order } = params;
-      const { rows, total, leftOut } = notes.list({ prefix, orderBy, order, from, limit: limit + 1 });
+      const listing = notes.listing({ prefix, orderBy, order, from, limit: limit + 1 });
+      const { rows, total, leftOut } = await inSlices(listing, call.signal);
       return listOutput({
         scope: { agent, prefix: params.prefix },
         total,
@@ -223,13 +228,14 @@ export function notesTools(deps: NotesToolDeps): NotesTools {
       });
     },
 
-    notes_search_contents: (params) => {
+    notes_search_contents: async (params, call) => {
       const { agent, prefix, given, from, notes } = notesUnder(params.path_prefix, "path_prefix");
       const maxFiles = usedLimit(SEARCH_LIMITS.max_files, params.max_files);
       const maxMatchesPerFile = usedLimit(SEARCH_LIMITS.max_matches_per_file, params.max_matches_per_file);
       const { query, recent_file_first: recentFileFirst } = params;
       const place = parsedPlace(from);
-      const found = notes.search({ query, prefix, recentFileFirst, from: place, maxFiles, maxMatchesPerFile });
+      const search = notes.searching({ query, prefix, recentFileFirst, from: place, maxFiles, maxMatchesPerFile });
+      const found = await inSlices(search, call.signal);
       const rowOf = ({ path, match }: NoteHit) => ({
         path: fullPath(agent, path),
         match,

@@ -1,5 +1,5 @@
 // Which entry of the branch each of the host's messages stands for: the host copies messages and leaves some out. Pure.
-import { blocksOf, type LogEntry, type LogMessage } from "../host/entries.ts";
+import { blocksOf, isTextBlock, type LogEntry, type LogMessage } from "../host/entries.ts";
 import type { BranchIndex, Row } from "../log/branch.ts";
 
 /** How far a message looks ahead for its entry: the host leaves failed responses out of its messages. */
@@ -9,7 +9,13 @@ function sameContent(a: unknown, b: unknown): boolean {
   if (typeof a === "string" || typeof b === "string") return a === b;
   const left = blocksOf(a);
   const right = blocksOf(b);
-  return left.length === right.length && JSON.stringify(left[0]) === JSON.stringify(right[0]);
+  return left.length === right.length && sameBlock(left[0], right[0]);
+}
+
+function sameBlock(a: unknown, b: unknown): boolean {
+  // A text may be long.
+  if (isTextBlock(a) && isTextBlock(b)) return a.text === b.text;
+  return JSON.stringify(a) === JSON.stringify(b);
 }
 
 /** Whether a message is the host's copy of an entry. Times of custom messages differ, so their content decides. */

@@ -23,7 +23,7 @@ export function isConsolidationDue(branch: BranchIndex, { isOff, keepRecentToken
   const { windows, messages } = unconsolidated(branch);
   const isMuch = isOff || windows >= UNCONSOLIDATED_WINDOWS_MAX || messages >= UNCONSOLIDATED_MESSAGES_MAX;
   // The host refuses, and newer ones say so in red, when what it holds is little anyway.
-  return windows > 0 && isMuch && heldTokens(branch) > keepRecentTokens;
+  return windows > 0 && isMuch && heldTokens(branch, keepRecentTokens) > keepRecentTokens;
 }
 
 /** The rows of the current window that the host keeps: all but an opener that is an entry of its own. */

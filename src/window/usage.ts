@@ -22,11 +22,11 @@ export function rowTokens({ entry }: Row): number {
   return estimatedTokens(entry.message?.content ?? entry.content ?? entry.summary);
 }
 
-/** An estimate of what the host holds: everything since its latest compaction. */
-export function heldTokens(branch: BranchIndex): number {
+/** An estimate of what the host holds: everything since its latest compaction. No more is added up than `enough`. */
+export function heldTokens(branch: BranchIndex, enough = Number.POSITIVE_INFINITY): number {
   let tokens = 0;
-  for (let i = branch.lastCompaction?.rowsBefore ?? 0; i < branch.rows.length; i++)
-    tokens += rowTokens(branch.rows[i] as Row);
+  const oldest = branch.lastCompaction?.rowsBefore ?? 0;
+  for (let i = branch.rows.length - 1; i >= oldest && tokens <= enough; i--) tokens += rowTokens(branch.rows[i] as Row);
   return tokens;
 }
 

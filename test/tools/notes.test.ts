@@ -266,8 +266,12 @@ describe("sizes", () => {
       write: async () => ({ bytes: 3, created: true }),
       append: async () => ({ bytes: 3, created: true }),
       read: () => ({ text: "", bytes: 0, updatedAt: "" }),
-      list: () => ({ rows: [], total: 0, leftOut: [] }),
-      search: () => ({ files: [], totalFiles: 0, totalMatches: 0, next: undefined, leftOut: [] }),
+      listing: () => {
+        throw new Error("nothing lists");
+      },
+      searching: () => {
+        throw new Error("nothing searches");
+      },
       usage: () => {
         throw new Error("EACCES");
       },

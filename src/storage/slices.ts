@@ -1,4 +1,5 @@
-// Work that pauses now and then, done at once, or in slices with the event loop running in between.
+// Work that pauses now and then, done at once, or in slices with the event loop running in between. On a slow disk a slice
+// is one step: who looks at many files pauses behind each.
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 /** How long the event loop is held. */
