@@ -133,7 +133,10 @@ async function aborted(s: PiSession, name: string, args: Readonly<Record<string,
 
 const MEGABYTE = 1_000_000;
 
-test("an item of 50 MB", async () => {
+/** Pi itself takes a while for it, and more beside other tests. */
+const LONG_TEST_MS = 600_000;
+
+test("an item of 50 MB", { timeout: LONG_TEST_MS }, async () => {
   const file = new SessionFile();
   file.user("look at the ledger");
   const line = "ledger 税率 and invoice, paid on time 🧾\n";
