@@ -1,7 +1,7 @@
 // Makes dist/: core.cjs and the parts beside it (everything, with its libraries inlined; see parts.mjs); api.js and
 // cjs/api.js (the launcher API for plain Node, by import and by require, of the one core); bundled.js (the same as a module,
-// for programs that a bundler makes); plan.js and cjs/plan.js; acp.js (the command); and the types, in types/ and for
-// CommonJS in cjs/.
+// for programs that a bundler makes); plan.js and cjs/plan.js; acp.js (the command); parsing/ (the program of a worker); and
+// the types, in types/ and for CommonJS in cjs/.
 // It fails when the result would need anything at run time but Node itself, or when the types name a host package.
 import {
   chmodSync,
@@ -182,6 +182,17 @@ async function buildCommand() {
   chmodSync(outfile, 0o755);
 }
 
+/** The program of the parsing worker, which Node runs from a file of its own; its libraries are optional, so they stay outside. */
+async function buildParsing() {
+  const entryPoints = [join(ROOT, "src", "extract", "parsing", "program.mjs")];
+  const outfile = join(MADE, "parsing", "program.mjs");
+  const result = await build({ ...common, entryPoints, outfile, format: "esm", charset: "utf8", packages: "external" });
+  const { optionalDependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+  for (const { imports } of Object.values(result.metafile.outputs))
+    for (const { path } of imports)
+      if (!isBuiltin(path) && !Object.hasOwn(optionalDependencies, path)) fail(`the parsing worker imports ${path}`);
+}
+
 const SPECIFIER = /(from\s+|import\s*\(\s*|import\s+|declare module\s+)(["'])([^"']+)\2/g;
 
 /** The declaration files that api.d.ts needs, none of which may need Node's own, with import names every TypeScript understands. */
@@ -282,6 +293,7 @@ try {
   await buildBundled();
   await buildPlan();
   await buildCommand();
+  await buildParsing();
   buildTypes();
   if (!existsSync(join(MADE, "types", "api.d.ts"))) fail("no types");
   putInPlace();

@@ -20,3 +20,8 @@ export function formOf(name: string): FileForm {
   const found = Object.entries(EXTENSIONS).find(([, extensions]) => extensions.includes(extension));
   return (found?.[0] as FileForm | undefined) ?? "other";
 }
+
+/** Whether its lines are rows, whose cells commas or tabs part. */
+export function isTable(name: string): boolean {
+  return ["csv", "tsv"].includes(extensionOf(name));
+}

@@ -1,6 +1,6 @@
 // Renders extracted content as bounded text whose last line says what was cut. Pure.
 import { countCodePoints, headOf, oneLine } from "../storage/text.ts";
-import type { SheetContent } from "./worker-program.ts";
+import type { SheetContent } from "./answers.ts";
 
 export interface Extracted {
   readonly text: string;
@@ -9,17 +9,62 @@ export interface Extracted {
 
 const READ_ON = "read the original for the rest";
 
-function withTail(head: string, tail: string): Extracted {
-  return { text: `${head.trimEnd()}\n${tail}\n`.toWellFormed(), cut: true };
+export interface TextForm {
+  /** What it is called where it is cut. Default "text". */
+  readonly name?: string | undefined;
+  /** The encoding that was guessed, if one was. */
+  readonly guess?: string | undefined;
+  /** Lines are rows of a table, whose cells may hold line breaks in quotation marks. */
+  readonly isTable?: boolean | undefined;
 }
 
-export function boundedText(text: string, maxChars: number, name = "text"): Extracted {
+function withTail(head: string, tail: string): Extracted {
+  return { text: `${head.trimEnd()}\n[cut: ${tail}; ${READ_ON}]\n`.toWellFormed(), cut: true };
+}
+
+/** The text, cut at the end of a line where it has one. */
+export function boundedText(
+  text: string,
+  maxChars: number,
+  { name = "text", guess, isTable }: TextForm = {},
+): Extracted {
+  const told = guess ? `[encoding guessed: ${guess}; where words look wrong, read the original]\n` : "";
   const head = headOf(text, maxChars);
-  if (head.length === text.length) return { text: text.toWellFormed(), cut: false };
+  if (head.length === text.length) return { text: `${told}${text}`.toWellFormed(), cut: false };
+  const ends = isTable ? rowEnds(text) : undefined;
+  const end = ends ? lastAtMost(ends, head.length) : head.lastIndexOf("\n") + 1;
+  // A line that is longer than all there is room for is cut within.
+  const shown = end > 0 ? text.slice(0, end) : head;
+  if (ends && end > 0)
+    return withTail(
+      `${told}${shown}`,
+      `this table has ${rows(ends.length)} in all, here are the first ${ends.indexOf(end) + 1}`,
+    );
+  const all = countCodePoints(text);
   return withTail(
-    head,
-    `[cut: this ${name} has ${countCodePoints(text)} characters in all, here are the first ${maxChars}; ${READ_ON}]`,
+    `${told}${shown}`,
+    `this ${name} has ${all} characters in all, here are the first ${countCodePoints(shown)}`,
   );
+}
+
+function rows(count: number): string {
+  return count === 1 ? "1 row" : `${count} rows`;
+}
+
+/** Where each row of comma-separated values ends: a line break in quotation marks is part of its cell. */
+function rowEnds(text: string): number[] {
+  const ends: number[] = [];
+  let isQuoted = false;
+  for (const { 0: found, index } of text.matchAll(/["\n]/g)) {
+    if (found === '"') isQuoted = !isQuoted;
+    else if (!isQuoted) ends.push(index + 1);
+  }
+  if (ends.at(-1) !== text.length) ends.push(text.length);
+  return ends;
+}
+
+function lastAtMost(ends: readonly number[], max: number): number {
+  return ends.findLast((end) => end <= max) ?? 0;
 }
 
 /** One section per sheet, one line per row, tabs between cells. */
@@ -56,8 +101,9 @@ export function pagesText(pages: readonly string[], totalPages: number, maxChars
   const all = pages.map((page, index) => `# Page ${index + 1}\n${page.trim()}\n`).join("\n");
   const head = headOf(all, maxChars);
   if (head.length === all.length && pages.length === totalPages) return { text: all.toWellFormed(), cut: false };
+  const shown = head.length === all.length ? head : head.slice(0, head.lastIndexOf("\n") + 1) || head;
   return withTail(
-    head,
-    `[cut: this document has ${totalPages} pages in all, here are the first ${countCodePoints(head)} characters; ${READ_ON}]`,
+    shown,
+    `this document has ${totalPages} pages in all, here are the first ${countCodePoints(shown)} characters`,
   );
 }

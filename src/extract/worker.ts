@@ -1,64 +1,52 @@
-// Parses a document with an optional library, in a worker with bounds on time and memory: a hostile file can neither block
+// Parses a document with optional libraries, in a worker with bounds on time and memory: a hostile file can neither block
 // the session nor exhaust its memory.
-import { dirname, join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
-import { kindAt } from "../storage/blobs.ts";
-import { type ParsedForm, WORKER_PROGRAM, type WorkerAnswer, type WorkerRequest } from "./worker-program.ts";
+import type { WorkerAnswer, WorkerRequest } from "./answers.ts";
 
-const MEMORY_MB = 512;
+const HEAP_MB = 512;
+/** What it unpacks lies outside of its heap: the process may grow by so much while it works. */
+const GROWTH_BYTES_MAX = 1_000_000_000;
+const LOOK_MS = 50;
 
-/** The library of each form, and its main file within the package. */
-const LIBRARIES: Readonly<Record<ParsedForm, { readonly name: string; readonly file: string }>> = {
-  spreadsheet: { name: "@e965/xlsx", file: "xlsx.js" },
-  word: { name: "mammoth", file: "lib/index.js" },
-  pdf: { name: "unpdf", file: "dist/index.mjs" },
-};
-
-/** Searches `node_modules` upwards as Node does; the file URL is undefined when the library is not installed. */
-export function libraryOf(
-  form: ParsedForm,
-  from: string | undefined = import.meta.url,
-): { readonly name: string; readonly url: string | undefined } {
-  const { name, file } = LIBRARIES[form];
-  // A bundle has no place on disk to search from.
-  if (from === undefined) return { name, url: undefined };
-  for (let folder = dirname(fileURLToPath(from)); ; folder = dirname(folder)) {
-    const path = join(folder, "node_modules", ...name.split("/"), ...file.split("/"));
-    if (kindAt(path) !== "missing") return { name, url: pathToFileURL(path).href };
-    if (dirname(folder) === folder) return { name, url: undefined };
-  }
+/** The program's file; undefined in a bundle, which has no place on disk. */
+export function parsingProgram(from: string | undefined = import.meta.url): URL | undefined {
+  return from === undefined ? undefined : new URL("./parsing/program.mjs", from);
 }
 
-/** Rejects when the time is over, the signal aborts, or the worker dies. */
+/** Rejects when the time or memory is used up, the signal aborts, or the worker dies. */
 export function parsedInWorker(
+  program: URL,
   request: WorkerRequest,
   limitMs: number,
   signal: AbortSignal | undefined,
 ): Promise<WorkerAnswer> {
   return new Promise((resolve, reject) => {
-    const worker = new Worker(WORKER_PROGRAM, {
-      eval: true,
+    const worker = new Worker(program, {
       execArgv: [],
       stdout: true,
       stderr: true,
       workerData: request,
-      resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB },
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
     });
     const end = (finish: () => void) => {
       clearTimeout(timer);
+      clearInterval(look);
       signal?.removeEventListener("abort", onAbort);
       void worker.terminate();
       finish();
     };
+    const fail = (reason: string) => end(() => reject(new Error(reason)));
     const onAbort = () => end(() => reject(signal?.reason));
-    const timer = setTimeout(
-      () => end(() => reject(new Error(`reading it took longer than ${limitMs / 1_000} s`))),
-      limitMs,
-    );
+    const timer = setTimeout(() => fail(`reading it took longer than ${limitMs / 1_000} s`), limitMs);
+    const before = process.memoryUsage.rss();
+    const look = setInterval(() => {
+      if (process.memoryUsage.rss() - before > GROWTH_BYTES_MAX) fail("reading it takes too much memory");
+    }, LOOK_MS);
     signal?.addEventListener("abort", onAbort, { once: true });
     worker.once("message", (answer: WorkerAnswer) => end(() => resolve(answer)));
-    worker.once("error", (error) => end(() => reject(error)));
-    worker.once("exit", () => end(() => reject(new Error("its reader ended without an answer"))));
+    worker.once("error", (error: NodeJS.ErrnoException) =>
+      error.code === "ERR_WORKER_OUT_OF_MEMORY" ? fail("reading it takes too much memory") : end(() => reject(error)),
+    );
+    worker.once("exit", () => fail("its reader ended without an answer"));
   });
 }
