@@ -5,7 +5,7 @@ export type ParsedForm = "text" | "html" | "spreadsheet" | "word" | "pdf";
 
 export interface WorkerRequest {
   readonly form: ParsedForm;
-  readonly path: string;
+  readonly bytes: Uint8Array;
   /** The worker stops reading after so many characters. */
   readonly maxChars: number;
 }

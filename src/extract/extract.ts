@@ -4,7 +4,7 @@ import { messageOf } from "../errors.ts";
 import { sizeOf } from "../storage/blobs.ts";
 import { NODE_DISK } from "../storage/disk.ts";
 import { readPlainFile } from "../storage/plain-file.ts";
-import type { ParsedForm, WorkerAnswer } from "./answers.ts";
+import type { WorkerAnswer, WorkerRequest } from "./answers.ts";
 import { formOf, isTable } from "./forms.ts";
 import { boundedText, type Extracted, pagesText, sheetsText } from "./render.ts";
 import { parsedInWorker, parsingProgram } from "./worker.ts";
@@ -36,49 +36,46 @@ export async function extractText(path: string, maxChars: number, options: Extra
     const form = formOf(path);
     if (form === "other") return none("this kind of file is not read here; use your tools");
     if (bytes > FILE_MAX_BYTES) return none("the file is too large to be read here; use your tools");
-    const text = form === "text" ? utf8Text(path) : undefined;
+    const content = readPlainFile(NODE_DISK, path, "The file");
+    if (content === undefined) return none("the file is gone");
+    const text = form === "text" ? utf8Text(content.bytes) : undefined;
     if (text !== undefined) return { type: "text", ...boundedText(text, maxChars, { isTable: isTable(path) }) };
-    return await parsed(path, form, maxChars, options);
+    // A copy of its own: small buffers share one.
+    return await parsed({ form, bytes: Uint8Array.from(content.bytes), maxChars }, path, options);
   } catch (error) {
     signal?.throwIfAborted();
     return none(`${messageOf(error)}; read the file with your tools`);
   }
 }
 
-/** Undefined when the file is in another encoding, or no text. */
-function utf8Text(path: string): string | undefined {
-  const content = readPlainFile(NODE_DISK, path, "The file");
-  if (content === undefined || content.bytes.includes(0)) return undefined;
+/** Undefined for another encoding, and for bytes that are no text. */
+function utf8Text(bytes: Buffer): string | undefined {
+  if (bytes.includes(0)) return undefined;
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(content.bytes);
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
     return undefined;
   }
 }
 
 async function parsed(
+  request: WorkerRequest,
   path: string,
-  form: ParsedForm,
-  maxChars: number,
   { signal, program = parsingProgram(), limitMs = PARSE_LIMIT_MS }: ExtractOptions,
 ): Promise<Extraction> {
   if (program === undefined) return none("documents are not read in a bundled program; read the file with your tools");
-  const answer = await parsedInWorker(program, { form, path, maxChars }, limitMs, signal);
-  return extractionOf(answer, form, { path, maxChars });
+  const answer = await parsedInWorker(program, request, limitMs, signal);
+  return extractionOf(answer, request, isTable(path));
 }
 
-function extractionOf(
-  answer: WorkerAnswer,
-  form: ParsedForm,
-  { path, maxChars }: { readonly path: string; readonly maxChars: number },
-): Extraction {
+function extractionOf(answer: WorkerAnswer, { form, maxChars }: WorkerRequest, isRows: boolean): Extraction {
   switch (answer.type) {
     case "text": {
       if (answer.text.trim() === "") return none("the document holds no text");
       const name = form === "word" ? "document" : undefined;
       return {
         type: "text",
-        ...boundedText(answer.text, maxChars, { name, guess: answer.guess, isTable: isTable(path) }),
+        ...boundedText(answer.text, maxChars, { name, guess: answer.guess, isTable: isRows }),
       };
     }
     case "sheets":

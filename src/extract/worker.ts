@@ -13,7 +13,7 @@ export function parsingProgram(from: string | undefined = import.meta.url): URL 
   return from === undefined ? undefined : new URL("./parsing/program.mjs", from);
 }
 
-/** Rejects when the time or memory is used up, the signal aborts, or the worker dies. */
+/** The bytes are handed over, not copied. Rejects when the time or memory is used up, the signal aborts, or the worker dies. */
 export function parsedInWorker(
   program: URL,
   request: WorkerRequest,
@@ -26,6 +26,7 @@ export function parsedInWorker(
       stdout: true,
       stderr: true,
       workerData: request,
+      transferList: [request.bytes.buffer as ArrayBuffer],
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
     });
     const end = (finish: () => void) => {

@@ -22,8 +22,8 @@ function documented(): { format: string; value: number; shown: string }[] {
   return readFileSync(PAGE, "utf8")
     .split("\n")
     .filter((line) => line.startsWith("| `"))
-    .map((line) => line.slice(2).split(" | "))
-    .map(([format, value, shown]) => ({ format: plain(format), value: Number(value), shown: plain(shown) }));
+    .map((line) => line.split("|").map((cell) => cell.trim()))
+    .map(([, format, value, shown]) => ({ format: plain(format), value: Number(value), shown: plain(shown) }));
 }
 
 it("numbers and dates are displayed as the page on formats says", async () => {

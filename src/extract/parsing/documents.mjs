@@ -1,30 +1,28 @@
 // @ts-check
 // Word documents, by way of HTML, and the pages of a PDF.
-import { readFileSync } from "node:fs";
 import { assertUnpackable } from "./archives.mjs";
 import { htmlText } from "./html.mjs";
 
 /** @typedef {import("../answers.ts").WorkerAnswer} WorkerAnswer */
 
-/** @param {string} path @returns {Promise<WorkerAnswer>} */
-export async function wordDocument(path) {
+/** @param {Buffer} bytes @returns {Promise<WorkerAnswer>} */
+export async function wordDocument(bytes) {
   const { default: mammoth } = await import("mammoth");
-  const buffer = readFileSync(path);
-  assertUnpackable(buffer);
+  assertUnpackable(bytes);
   const convertImage = mammoth.images.imgElement(async () => ({ src: "" }));
-  const { value } = await mammoth.convertToHtml({ buffer }, { convertImage });
+  const { value } = await mammoth.convertToHtml({ buffer: bytes }, { convertImage });
   return { type: "text", text: await htmlText(value) };
 }
 
 /**
- * @param {string} path
+ * @param {Buffer} bytes
  * @param {number} maxChars
  * @returns {Promise<WorkerAnswer>}
  */
-export async function pdfDocument(path, maxChars) {
+export async function pdfDocument(bytes, maxChars) {
   const { getDocumentProxy } = await import("unpdf");
   const options = { verbosity: 0, isEvalSupported: false };
-  const document = await getDocumentProxy(new Uint8Array(readFileSync(path)), options);
+  const document = await getDocumentProxy(new Uint8Array(bytes), options);
   const pages = [];
   let chars = 0;
   for (let n = 1; n <= document.numPages && chars < maxChars; n++) {

@@ -1,6 +1,5 @@
 // @ts-check
 // Plain files and web pages, whatever encoding they are in: as the file says, or as a detector guesses.
-import { readFileSync } from "node:fs";
 import { htmlText } from "./html.mjs";
 
 /** @typedef {import("../answers.ts").WorkerAnswer} WorkerAnswer */
@@ -77,14 +76,14 @@ async function byGuess(bytes) {
   return isReadable(text) ? { text, guess: name.toUpperCase().replace("WINDOWS", "Windows") } : undefined;
 }
 
-/** @param {string} path @returns {Promise<WorkerAnswer>} */
-export async function plainDocument(path) {
-  const found = await decoded(readFileSync(path));
+/** @param {Buffer} bytes @returns {Promise<WorkerAnswer>} */
+export async function plainDocument(bytes) {
+  const found = await decoded(bytes);
   return found ? { type: "text", ...found } : { type: "binary" };
 }
 
-/** @param {string} path @returns {Promise<WorkerAnswer>} */
-export async function htmlDocument(path) {
-  const found = await decoded(readFileSync(path), true);
+/** @param {Buffer} bytes @returns {Promise<WorkerAnswer>} */
+export async function htmlDocument(bytes) {
+  const found = await decoded(bytes, true);
   return found ? { type: "text", ...found, text: await htmlText(found.text) } : { type: "binary" };
 }

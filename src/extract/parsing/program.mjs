@@ -30,6 +30,6 @@ function failure(error) {
 for (const name of /** @type {const} */ (["log", "info", "warn", "error", "debug"])) console[name] = () => {};
 
 /** @type {WorkerRequest} */
-const { form, path, maxChars } = workerData;
-const answer = await READERS[form](path, maxChars).catch(failure);
+const { form, bytes, maxChars } = workerData;
+const answer = await READERS[form](Buffer.from(bytes.buffer), maxChars).catch(failure);
 parentPort?.postMessage(answer);

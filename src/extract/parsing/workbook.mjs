@@ -1,6 +1,5 @@
 // @ts-check
 // The sheets of a workbook, row by row, each cell as the sheet displays it.
-import { readFileSync } from "node:fs";
 import { assertUnpackable } from "./archives.mjs";
 import { cellText, loadFormats } from "./cells.mjs";
 
@@ -29,14 +28,13 @@ function coveredCells(sheet) {
 }
 
 /**
- * @param {string} path
+ * @param {Buffer} bytes
  * @param {number} maxChars
  * @returns {Promise<WorkerAnswer>}
  */
-export async function workbook(path, maxChars) {
+export async function workbook(bytes, maxChars) {
   const { default: XLSX } = await import("@e965/xlsx");
   const formats = await loadFormats();
-  const bytes = readFileSync(path);
   if (!isWorkbook(bytes)) throw new Error("it is no workbook");
   assertUnpackable(bytes);
   const book = XLSX.read(bytes, { dense: true, cellHTML: false, cellText: false, cellNF: true, sheetStubs: true });
