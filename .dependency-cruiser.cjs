@@ -62,7 +62,7 @@ const DISPATCH_ROOMS = {
 };
 
 /** The files of src/journal: the log, what is known of a journal, and the two who use that; and what each may import. */
-const JOURNAL_LOG = "log|log-format|log-lock|log-scan";
+const JOURNAL_LOG = "log|log-format|log-lock|log-open|log-scan";
 const JOURNAL_KNOWN = "line|records|state|index-file|journal";
 const JOURNAL_LAYERS = {
   log: { files: JOURNAL_LOG, below: [] },

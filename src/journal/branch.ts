@@ -8,7 +8,7 @@ import type { LogEntry } from "../host/entries.ts";
 import { type Row, type WindowRecord, windowId } from "../log/branch.ts";
 import type { ItemHead, ToolRef } from "../log/item.ts";
 import { type Opener, openerOf } from "../log/marks.ts";
-import type { Brief } from "./records.ts";
+import type { Brief, JournalRecords } from "./records.ts";
 import type { JournalState } from "./state.ts";
 
 class JournalRow implements Row {
@@ -80,6 +80,25 @@ function lastUpTo(length: number, numberAt: (place: number) => number, number: n
   return low - 1;
 }
 
+/** The numbers of the records from an entry back to one of its ancestors, which is left out; undefined when that is none. */
+function chainOf(records: JournalRecords, from: number, to: number): Int32Array | undefined {
+  let length = 0;
+  let at = from;
+  // A parent stands before its children; anything else would be no chain.
+  for (let next = at; at > to; at = next, length++) {
+    next = records.parent(at);
+    if (next >= at) return undefined;
+  }
+  if (at !== to) return undefined;
+  const chain = new Int32Array(length);
+  at = from;
+  for (let place = length - 1; place >= 0; place--) {
+    chain[place] = at;
+    at = records.parent(at);
+  }
+  return chain;
+}
+
 export class JournalBranch implements RowList {
   readonly state: JournalState;
   /** Numbers of the records of its rows, ascending: a parent stands before its children. */
@@ -144,7 +163,7 @@ export class JournalBranch implements RowList {
 
   /** Goes on to a new leaf; false when that is on another branch. */
   growTo(leaf: number): boolean {
-    const chain = this.state.records.chain(leaf, this.#leaf);
+    const chain = chainOf(this.state.records, leaf, this.#leaf);
     if (!chain) return false;
     if (this.#length + chain.length > this.#rows.length) {
       const grown = new Int32Array(Math.max(this.#rows.length * 2, this.#length + chain.length));

@@ -3,8 +3,9 @@
 import { TokenBudgetError } from "../errors.ts";
 import { type DiskCalls, NODE_DISK } from "../storage/disk.ts";
 import { IndexFile } from "./index-file.ts";
-import { AppendLog, type OpenLog } from "./log.ts";
+import { AppendLog } from "./log.ts";
 import { commitOf } from "./log-format.ts";
+import type { OpenLog } from "./log-open.ts";
 import { JournalRecords } from "./records.ts";
 import { JournalState, leafOf } from "./state.ts";
 

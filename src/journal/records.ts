@@ -209,25 +209,6 @@ export class JournalRecords {
     return this.#word(at, WORD.calls) - 1;
   }
 
-  /** The numbers from an entry back to one of its ancestors, which is left out; undefined when that is none. */
-  chain(from: number, to: number): Int32Array | undefined {
-    let length = 0;
-    let at = from;
-    // A parent stands before its children; anything else would be no chain.
-    for (let next = at; at > to; at = next, length++) {
-      next = this.parent(at);
-      if (next >= at) return undefined;
-    }
-    if (at !== to) return undefined;
-    const chain = new Int32Array(length);
-    at = from;
-    for (let place = length - 1; place >= 0; place--) {
-      chain[place] = at;
-      at = this.parent(at);
-    }
-    return chain;
-  }
-
   /** The number of the first entry with this id; -1 when there is none. `idAt` is asked for ids that records do not hold. */
   find(id: string, idAt: (at: number) => string): number {
     if (this.#length === 0) return -1;

@@ -6,16 +6,16 @@ import { TokenBudgetError } from "../errors.ts";
 import type { EntrySource } from "../host/entries.ts";
 import type { Work } from "../storage/work.ts";
 import { Journal, type JournalPlace } from "./journal.ts";
-import type { OpenLog } from "./log.ts";
 import { LogBatch, type Span } from "./log-format.ts";
 import { type HeldLogLock, LogLock } from "./log-lock.ts";
+import type { OpenLog } from "./log-open.ts";
 import { JournalPlan, OlderCalls, type Piece } from "./plan.ts";
 import type { CommitRecord, JournalState } from "./state.ts";
 
 /** Reading what others appended lets the event loop run after so long. */
 const READ_SLICE_MS = 15;
 /** A long write is brought to the disk whenever so much is new, away from the event loop. */
-const FLUSH_BYTES = 16_777_216;
+export const FLUSH_BYTES = 16_777_216;
 /** A session that ends goes on with a long write no longer than this, in time and in bytes. */
 const END_MAX_MS = 300;
 export const END_BYTES_MAX = 4_194_304;
