@@ -11,7 +11,7 @@ export interface Registered {
 
 export type RegistryCategory =
   | ({ readonly type: "said" } & Registered)
-  /** It cannot be read, or breaks a rule. */
+  /** The registry cannot be read, or breaks a rule. */
   | { readonly type: "unreadable"; readonly problem: string };
 
 export type Classification =

@@ -41,7 +41,7 @@ export interface GuardParts {
   readonly mark: (customType: string, data: CategoryData) => void;
 }
 
-/** What came of putting a session on a model of its category. */
+/** The outcome of putting a session on a model of its category. */
 export type ModelChoice =
   | { readonly type: "fits" }
   | { readonly type: "changed"; readonly category: string; readonly from: string; readonly to: string }
@@ -115,8 +115,8 @@ export class CategoryGuard {
   }
 
   /**
-   * Writes what the session's content is where it does not stand yet, on the log or in the registry. Rejects when it
-   * cannot be written: until it is, others may take the content for ordinary.
+   * Writes what the session's content is to the log and the registry, where either lacks it. Rejects when it cannot be
+   * written: until it is, others may take the content for ordinary.
    */
   async agree(ctx: HostContext): Promise<void> {
     const facts = this.#registered(ctx);
@@ -150,7 +150,7 @@ export class CategoryGuard {
     this.#say(ctx, category);
   }
 
-  /** Writes the category on the log, unless it stands there and counts. A silent log is one of ordinary content. */
+  /** Writes the category on the log, unless the log says so already. A silent log means ordinary content. */
   #say(ctx: HostContext, category: Category): void {
     const log = this.#logged(ctx);
     if (log.type === "silent" && category === null) return;
@@ -223,9 +223,9 @@ export function contentCategory(
 }
 
 const WAY_OUT =
-  "To go on here, choose a model with that label by /model, or say /category none if this content is ordinary.";
+  "To continue here, choose a model with that label by /model, or say /category none if this content is ordinary.";
 
-/** What stopped a request, with the ways out that a person has. */
+/** Why a request was stopped, and what a person can do. */
 export function shownToPerson(error: Error): string {
   return error instanceof CategoryModelError ? `${error.message} ${WAY_OUT}` : error.message;
 }

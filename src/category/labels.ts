@@ -1,4 +1,4 @@
-// Which models are labelled with which category, as the settings say it. Pure.
+// Which models are labelled with which category in the settings. Pure.
 
 import { shownValue } from "../errors.ts";
 import { isRecord } from "../shapes.ts";
@@ -7,10 +7,10 @@ import { LABEL_RULE, labelOf } from "../task/category.ts";
 /** From each category's label to the names of its models, `provider/id`; the first is the default. */
 export type CategoryModels = ReadonlyMap<string, readonly string[]>;
 
-/** What a person types for ordinary content; no category can be called so. */
+/** What a person types for ordinary content; no category can have this name. */
 export const ORDINARY = "none";
 
-/** A model as the rule of categories knows it; models of any host have these fields. */
+/** A model as categories know it; models of every host have these fields. */
 export interface ModelName {
   /** The provider's name in the host, such as `anthropic`. */
   readonly provider: string;
@@ -36,7 +36,7 @@ function isModelName(value: unknown): value is string {
 
 function readLabel(key: string, where: string, problems: string[]): string | undefined {
   if (key.trim().toLowerCase() === ORDINARY) {
-    problems.push(`${where}.${ORDINARY} is passed over: that name stands for ordinary content, whose model is free.`);
+    problems.push(`${where}.${ORDINARY} is passed over: that name means ordinary content, whose model is free.`);
     return undefined;
   }
   const label = labelOf(key);

@@ -30,7 +30,7 @@ export function categoryIn(
   try {
     if (!isRecord(data) || !("category" in data)) return { type: "damaged" };
     const at = Date.parse(entry.timestamp);
-    // Of an unknown time, it is not outdated by anything.
+    // Without a time, nothing outdates it.
     return { type: "said", category: parseCategory(data.category), at: Number.isNaN(at) ? Number.MAX_VALUE : at };
   } catch {
     return { type: "damaged" };

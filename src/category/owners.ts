@@ -11,7 +11,7 @@ import { CATEGORY_ENTRY, categoryIn, type LogCategory } from "./log.ts";
 
 /** Journals that are remembered; each takes a few numbers. */
 const REMEMBERED_MAX = 1_024;
-/** As JSON spells it in an entry, and in no text: there the quotes are escaped. */
+/** As JSON spells it in an entry; within a text the quotes would be escaped. */
 const SPELLED = `"customType":${JSON.stringify(CATEGORY_ENTRY)}`;
 
 export interface Owner extends Registered {
@@ -47,7 +47,7 @@ export class OwnerCategories {
       });
       known.said = newest ?? (read === "on" ? known.said : { type: "silent" });
     } catch {
-      // Unreadable for now, or not what it should be; reading the history itself says more. What was read is read again.
+      // Unreadable for now, or damaged, which reading the history itself explains. Read it again next time.
       this.#known.delete(historyDir);
       return { type: "damaged" };
     }

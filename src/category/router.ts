@@ -6,7 +6,7 @@ import { type CategoryModels, labelledModels, type ModelName, modelName } from "
 
 /** What a model is wanted for. The first that may have the content is chosen: pinned, candidates, palette, last resort. */
 export interface RouteRequest<M extends ModelName> {
-  /** What the content is; null is ordinary. It is never left out, so that no caller forgets it. */
+  /** What the content is; null is ordinary. Required, so that no caller forgets it. */
   readonly contentCategory: Category;
   /** The model that was asked for; left out when none was. */
   readonly pinned?: M | undefined;

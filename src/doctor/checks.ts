@@ -1,5 +1,5 @@
-// What the doctor looks at. Each check answers what it found; none throws, and none leaves anything changed but the journal,
-// which is brought up to the log first. What can be tried is tried.
+// The doctor's checks. Each returns what it found and never throws. None changes anything but the journal, which is brought
+// up to the log first. What can be tried is tried.
 import { randomUUID } from "node:crypto";
 import { messageOf } from "../errors.ts";
 import { counted, grouped } from "../figures.ts";
@@ -24,7 +24,7 @@ function listed(names: readonly string[]): string {
 
 export function checkWindows({ enabled, aside }: WindowFacts): Finding {
   const { because, short, wayBack, wayBackInDoctor } = aside ?? {};
-  // What stands below says why.
+  // The findings below say why.
   if (wayBackInDoctor !== undefined) return problem("windows", `off in this session: ${short}`, wayBackInDoctor);
   if (wayBack !== undefined) return problem("windows", `off in this session: ${because}`, wayBack);
   return fine("windows", enabled ? "kept in this session" : "off; /token-budget on keeps them");
@@ -58,13 +58,13 @@ function mendPlace(state: PlaceState): string | undefined {
     case "unwritable":
       return `Make ${state.path} writable for you, or move away what is there (${state.reason}).`;
     case "open_to_others":
-      return `chmod 700 ${JSON.stringify(state.path)} (it is ${state.mode}, so others of this machine may read it).`;
+      return `chmod 700 ${JSON.stringify(state.path)} (it is ${state.mode}, so other users of this machine may read it).`;
     default:
       return undefined;
   }
 }
 
-/** The first folder is where everything lies; the others are parts of it, and most have one fault together. */
+/** The first folder holds the others, and they mostly share a fault. */
 export function checkStorage(folders: readonly [string, ...string[]]): Finding {
   const states = folders.map(placeState);
   const mends = [...new Set(states.flatMap((state) => mendPlace(state) ?? []))];
@@ -73,17 +73,17 @@ export function checkStorage(folders: readonly [string, ...string[]]): Finding {
   return fine("storage", `${folders[0]}, ${isThere ? "writable and private" : "made with the first write"}`);
 }
 
-/** Whether nothing can be kept in these folders: then all else that is stored would fail for the same cause. */
+/** Whether nothing can be stored in these folders: then everything stored there would fail for the same cause. */
 export function isStorageBlocked(folders: readonly string[]): boolean {
   return folders.some((folder) => placeState(folder).type === "unwritable");
 }
 
-/** What is not looked at before the storage is mended. */
+/** Checks that wait until the storage is repaired. */
 export function checkedLater(): Finding {
-  return unknown("notes, registry, journal", "not looked at before the storage is mended; ask again then");
+  return unknown("notes, registry, journal", "not checked before the storage is repaired; ask again then");
 }
 
-/** Writes a note, reads it back and removes it: what a checkpoint needs, done for once. */
+/** Writes a note, reads it back and removes it: what a checkpoint needs. */
 export async function checkNotes(notes: NotesStore): Promise<Finding> {
   const path = `token-budget-doctor-${randomUUID()}.md`;
   const text = "Written by /token-budget doctor to see that notes can be saved. It may be removed.\n";
@@ -96,7 +96,7 @@ export async function checkNotes(notes: NotesStore): Promise<Finding> {
     }
     return fine("notes", "one was written, read back and removed");
   } catch (error) {
-    return problem("notes", messageOf(error), `Until this is mended no checkpoint can be saved. See ${notes.root}.`);
+    return problem("notes", messageOf(error), `Until this is repaired no checkpoint can be saved. See ${notes.root}.`);
   }
 }
 
@@ -105,7 +105,7 @@ export function checkLocks(folders: readonly string[], files: readonly string[])
   if (stale.length === 0) return fine("locks", "none is left over");
   return problem(
     "locks",
-    `${stale.length} left over by a process that ended: ${listed(stale)}`,
+    `${stale.length} left by a process that ended: ${listed(stale)}`,
     "The next write takes them over; if they come again, end the Pi processes of this session and remove them.",
   );
 }
@@ -146,8 +146,8 @@ export function checkJournal({ items, journaled, directory, isStopped }: Journal
     return problem("journal", journaled.error, `Move ${directory} away: it is written again with the next message.`);
   if (journaled >= items) return fine("journal", `${counted(items, "item")}, all of them`);
   const behind = `${grouped(items - journaled)} of ${counted(items, "item")} are missing, so other agents do not see them`;
-  if (isStopped) return problem("journal", `${behind}; you stopped it`, "Reload or resume the session: it goes on.");
-  return problem("journal", behind, "The next message makes it good; if not, see the warning that it shows.");
+  if (isStopped) return problem("journal", `${behind}; you stopped it`, "Reload or resume the session to continue it.");
+  return problem("journal", behind, "The next message repairs it; if not, see the warning that it shows.");
 }
 
 const NEWER_HOST = "@earendil-works/pi-coding-agent";

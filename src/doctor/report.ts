@@ -1,13 +1,13 @@
-// What /token-budget doctor says: one line per thing that was looked at, and how to mend it when it is wrong. Pure.
+// The report of /token-budget doctor: one line per check, and how to fix what is wrong. Pure.
 
 import { counted } from "../figures.ts";
 import { bounded, safeText } from "../ui/text.ts";
 
 export interface Finding {
-  /** What was looked at, in a word or two. */
+  /** What was checked, in a word or two. */
   readonly about: string;
   readonly text: string;
-  /** How to mend it; undefined when nothing is wrong. */
+  /** How to fix it; undefined when nothing is wrong. */
   readonly mend: string | undefined;
   /** It could not be found out: neither right nor wrong. */
   readonly isOpen?: boolean;
@@ -40,7 +40,7 @@ export function doctorReport(findings: readonly Finding[]): string {
   const wrong = findings.filter(({ mend }) => mend !== undefined).length;
   const open = findings.filter(({ isOpen }) => isOpen).length;
   const rest = open === 0 ? "Nothing is wrong." : `Nothing else is wrong; ${open} could not be found out yet.`;
-  const end = wrong === 0 ? rest : `${wrong} of ${findings.length} ${wrong === 1 ? "needs" : "need"} mending.`;
+  const end = wrong === 0 ? rest : `${wrong} of ${findings.length} ${wrong === 1 ? "needs" : "need"} fixing.`;
   const shown = bounded(lines.join("\n"), BOUNDS);
   return [shown.text, ...(shown.omitted ? [`… ${counted(shown.omitted.lines, "more line")}`] : []), end].join("\n");
 }

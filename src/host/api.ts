@@ -28,7 +28,7 @@ export interface HostSessionManager {
   getEntries?(): readonly object[];
   getLabel(id: string): string | undefined;
   getHeader(): { readonly timestamp?: string; readonly parentSession?: string } | null;
-  /** 1.x: builds the messages of a request anew from the log. Costs as much as the session is long. */
+  /** 1.x: builds the messages of a request from the log again, at a cost that grows with the session. */
   readonly buildSessionProjection?: unknown;
 }
 
@@ -41,7 +41,7 @@ export interface HostContext {
   readonly modelRegistry: {
     /** The models with credentials. */
     getAvailable(): readonly HostModel[];
-    /** All that the host knows. */
+    /** All models the host knows. */
     getAll(): readonly HostModel[];
   };
   readonly sessionManager: HostSessionManager;
@@ -51,12 +51,12 @@ export interface HostContext {
     setWidget(key: string, content: WidgetFactory | undefined): void;
     setStatus(key: string, text: string | undefined): void;
     readonly theme: { fg(color: "dim", text: string): string };
-    /** Sees what is typed before the host does. */
+    /** Gets what is typed before the host does. */
     onTerminalInput?(handler: (data: string) => { readonly consume: boolean } | undefined): () => void;
     getEditorText?(): string;
     setEditorText?(text: string): void;
   };
-  /** Of the run that is going on. */
+  /** Of the current run. */
   readonly signal: AbortSignal | undefined;
   isIdle(): boolean;
   hasPendingMessages(): boolean;
@@ -70,7 +70,7 @@ export interface HostContext {
 
 export interface SessionStartEvent {
   readonly reason: string;
-  /** The session that was shown before, as with a fork. */
+  /** The session that was open before, as with a fork. */
   readonly previousSessionFile?: string;
 }
 
@@ -139,7 +139,7 @@ export interface HostEvents {
   agent_end: { event: { readonly messages: readonly LogMessage[] }; answer: undefined };
   /** 0.84 and later. */
   agent_settled: { event: { readonly aborted?: boolean }; answer: undefined };
-  /** `before` (the default) keeps what stands before the entry, `at` the entry too. */
+  /** `before` (the default) keeps what precedes the entry, `at` keeps the entry too. */
   session_before_fork: {
     event: { readonly entryId: string; readonly position?: "before" | "at" };
     answer: { readonly cancel: true };
@@ -150,7 +150,7 @@ export interface HostEvents {
     event: { readonly preparation: { readonly userWantsSummary?: boolean } };
     answer: { readonly cancel: true };
   };
-  /** 1.x: the host is about to send the newest request once more, so that the provider keeps its cache. */
+  /** 1.x: the host is about to repeat the newest request, to keep the provider's cache warm. */
   cache_warming_decision: { event: object; answer: { readonly action: "stop" } };
   session_before_compact: { event: RawCompactionEvent; answer: CompactionAnswer };
   session_compact: { event: { readonly compactionEntry: LogEntry; readonly reason?: string }; answer: undefined };
@@ -194,7 +194,7 @@ export interface CommandCompletion {
 export interface HostCommand {
   readonly description: string;
   readonly handler: (args: string, ctx: HostContext) => Promise<void>;
-  /** What the argument may be that begins like this; what is chosen takes the place of the whole argument. */
+  /** Completions of an argument that begins like this; the chosen one replaces the whole argument. */
   readonly getArgumentCompletions?: (prefix: string) => Promise<CommandCompletion[] | null>;
 }
 
@@ -224,10 +224,10 @@ export interface HostApi {
     message: HostMessage,
     options?: { readonly triggerTurn?: boolean; readonly deliverAs?: "steer" | "followUp" | "nextTurn" },
   ): void;
-  /** Starts a run, or waits for the end of the one that is going on. */
+  /** Starts a run, or waits for the end of the current one. */
   sendUserMessage(content: readonly (TextBlock | ImageBlock)[], options: { readonly deliverAs: "followUp" }): void;
   appendEntry(customType: string, data: unknown): void;
-  /** What an entry is called in the host's tree. */
+  /** Sets an entry's label in the host's tree. */
   setLabel(entryId: string, label: string | undefined): void;
   getActiveTools(): string[];
   getAllTools(): readonly HostToolInfo[];

@@ -34,7 +34,7 @@ export function compactionReason(
   const automatic = stack.includes("_runAutoCompaction");
   if (!automatic && stack.includes("AgentSession.compact")) return "manual";
   if (automatic) return lastAssistantOverflowed(event.branchEntries, isOverflow) ? "overflow" : "threshold";
-  // The stack was not to be read: a failed response before it means overflow, instructions mean a person.
+  // The stack could not be read: a failed response before it means overflow, instructions mean a person.
   if (lastAssistantOverflowed(event.branchEntries, isOverflow)) return "overflow";
   return event.customInstructions === undefined ? "threshold" : "manual";
 }

@@ -1,5 +1,5 @@
-// What is asked of a context of the host: whose session it is, who watches it, what it can do now. Each answer is the same
-// question on every host.
+// Questions to a context of the host: whose session it is, who watches it, what it can do now. Each has one answer, whichever
+// host it is.
 import { writeSync } from "node:fs";
 import { runningHost } from "../packages/host.ts";
 import type { HostContext } from "./api.ts";
@@ -16,7 +16,7 @@ export interface SessionIdentity {
 /** How long a callback waits for the newest entry on hosts that write it late. */
 const LATE_ENTRY_WAIT_MS = 20;
 
-/** Whether a terminal interface draws on this process's screen: what else is written there stays in the way. */
+/** Whether a terminal interface draws on this process's screen: anything else written there would garble it. */
 export function isScreenDrawn(): boolean {
   return process.stdin.isRaw === true && process.stderr.isTTY === true;
 }
@@ -30,7 +30,7 @@ export function notify(ctx: HostContext, message: string, type: "info" | "warnin
     if (hasScreen(ctx)) ctx.ui.notify(message, type);
     else if (!isScreenDrawn()) process.stderr.write(`${message}\n`);
   } catch {
-    // A context of a session that is gone: it has no screen any more.
+    // The session is gone, and its screen with it.
   }
 }
 
@@ -54,20 +54,20 @@ export async function printResult(ctx: HostContext, text: string): Promise<void>
     try {
       written += writeSync(1, bytes, written);
     } catch (error) {
-      // Nobody reads as fast as this writes, or nobody reads any more.
+      // The pipe is full, or its reader is gone.
       if (!(error instanceof Error && "code" in error && error.code === "EAGAIN")) return;
       await new Promise((resolve) => setTimeout(resolve, FULL_PIPE_WAIT_MS));
     }
   }
 }
 
-/** Says something at the end of a session, when a terminal interface may have left its screen already. */
+/** Shows a message at the end of a session, when a terminal interface may have left its screen already. */
 export function lastWord(ctx: HostContext, message: string): void {
   if (isScreenDrawn()) notify(ctx, message, "warning");
   else process.stderr.write(`${message}\n`);
 }
 
-/** What the session tells its model first; empty when the host cannot say it now. */
+/** The session's system prompt; empty when the host cannot give it now. */
 export function systemPromptOf(ctx: HostContext): string {
   try {
     return ctx.getSystemPrompt();
@@ -76,17 +76,17 @@ export function systemPromptOf(ctx: HostContext): string {
   }
 }
 
-/** Without a person or a client, as in print mode, the process may end with the run: nothing is started behind it. */
+/** Without a person or a client, as in print mode, the process may end with the run: nothing may be started after it. */
 export function endsWithRun(ctx: HostContext): boolean {
   return !ctx.hasUI;
 }
 
-/** Whether a run that was just started is going on already. 1.x starts it only after its own handlers. */
+/** Whether a run that was just requested has started. 1.x starts it only after its own handlers. */
 export function hasStarted(ctx: HostContext): boolean {
   return !ctx.isIdle();
 }
 
-/** A host compaction made now, awaited. Fails when the host has nothing to compact. */
+/** Runs a host compaction and waits for it. Fails when the host has nothing to compact. */
 export function compact(ctx: HostContext): Promise<void> {
   return new Promise((resolve, reject) => ctx.compact({ onComplete: () => resolve(), onError: reject }));
 }
@@ -129,7 +129,7 @@ export function projectSettingsCount(ctx: HostContext): boolean {
   return ctx.isProjectTrusted?.() ?? true;
 }
 
-/** 0.73.1 writes the newest message a moment after it shows it: waits for it, but not for long. */
+/** 0.73.1 writes the newest message a moment after it shows it: waits for it, briefly. */
 export async function waitForEntry(ctx: HostContext, isMissing: () => boolean): Promise<void> {
   if (ctx.mode !== undefined) return;
   const until = performance.now() + LATE_ENTRY_WAIT_MS;

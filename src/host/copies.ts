@@ -27,17 +27,17 @@ export interface ClaimOptions {
 
 export interface SessionOwner {
   readonly type: "owner";
-  /** To be called at session_start: copies that load from now on, on a bus shared by several sessions, are another's. */
+  /** Call it at session_start: copies that load later, on a bus shared by several sessions, belong to another one. */
   started(): void;
   /** Versions of the copies that stood down. */
   others(): readonly string[];
-  /** To be called at session_shutdown: some hosts keep listeners over a reload, and a dead copy must not answer. */
+  /** Call it at session_shutdown: some hosts keep listeners across a reload, and a dead copy must not answer. */
   release(): void;
 }
 
 export interface StandingDown {
   readonly type: "standing_down";
-  /** What the owner says of itself; undefined is what it did not say. */
+  /** What the owner says of itself; fields it did not give are undefined. */
   readonly owner: { readonly protocol: number | undefined; readonly version: string | undefined };
   /** What became of the membership; undefined when there was none to hand over. */
   readonly handover: Handover | undefined;
@@ -58,7 +58,7 @@ interface Answer {
 interface Probe {
   /** Whether the session of the copy that asks is still loading its extensions. */
   readonly loading: boolean;
-  /** JSON text: no copy gets at an object of another. */
+  /** JSON text: copies share no objects. */
   readonly membership: string | undefined;
 }
 
@@ -80,7 +80,7 @@ function isLoading(api: CopiesApi): boolean {
   }
 }
 
-/** The first answer counts, and only one that is given at once. */
+/** The first answer counts, if it comes synchronously. */
 function probe(api: CopiesApi, { version, membership }: ClaimOptions): { given: boolean; value: unknown } {
   const first: { given: boolean; value: unknown } = { given: false, value: undefined };
   api.events.emit(COPIES_CHANNEL, {

@@ -71,7 +71,7 @@ export interface ToolCallBlock {
   readonly id: string;
   readonly name: string;
   readonly arguments: unknown;
-  /** 1.x: what the model sent was no JSON object, and stands here; `arguments` is then empty. */
+  /** 1.x: what the model sent instead of a JSON object; `arguments` is then empty. */
   readonly argumentsError?: unknown;
 }
 

@@ -28,18 +28,18 @@ export interface Compaction {
   readonly tokensBefore: number;
   readonly customInstructions: string | undefined;
   readonly signal: AbortSignal;
-  /** A run is going on, or this compaction has just ended one. */
+  /** A run is under way, or this compaction has just ended one. */
   readonly inRun: boolean;
   /** The process may end with the run: what starts later is lost. */
   readonly endsWithRun: boolean;
 }
 
-/** One thing that is done at an event. */
+/** One step of an event. */
 export type Step<N extends HostEventName> =
   | HostHandler<N>
   | {
       readonly run: HostHandler<N>;
-      /** What is answered when it fails. */
+      /** The answer when it fails. */
       readonly otherwise?: HostEvents[N]["answer"];
       /** What it throws reaches the program, as an error of this extension. */
       readonly throws?: true;
@@ -57,12 +57,12 @@ export class Host {
   readonly #shown = new Set<string>();
   readonly #own = new Set<string>();
   readonly #takenOut = new TakenOutAnswers();
-  /** What is said while the host is about to draw the chat anew. */
+  /** Notices while the host is about to redraw the chat. */
   readonly notices = new LateNotices(notify, isScreenDrawn);
-  /** Whether a run goes on, and what waits for its end. */
+  /** Whether a run is under way, and what waits for its end. */
   readonly runs: Runs;
   #boundary: SettledBoundary | undefined;
-  /** Whether a fork on this host is whole although there are labels; undefined until the first is to be set. */
+  /** Whether a fork on this host is complete despite labels; undefined until the first label is set. */
   #keepsLabelled: boolean | undefined;
 
   constructor(api: HostApi, quietTickMs: number, isOverflow: IsOverflow = isOverflowMessage) {
@@ -72,7 +72,7 @@ export class Host {
     this.runs = new Runs((content) => api.sendUserMessage(content, { deliverAs: "followUp" }));
   }
 
-  /** What is done at an event, in this order. A step that fails does not keep the next ones from being done. */
+  /** Registers the steps of an event, in order. A step that fails does not stop the next ones. */
   at<N extends HostEventName>(name: N, ...steps: readonly Step<N>[]): void {
     for (const step of steps) {
       if (typeof step === "function") this.#on(name, step);
@@ -83,7 +83,7 @@ export class Host {
 
   /** Registers a handler; when it throws, `otherwise` is answered. */
   #on<N extends HostEventName>(name: N, handler: HostHandler<N>, otherwise?: HostEvents[N]["answer"]): void {
-    // Not an async function: 0.73.1 does not wait for its handlers, and each promise would put its log further behind.
+    // Not an async function: 0.73.1 does not wait for its handlers, and each promise would make its log later still.
     this.#api.on(name, (event, ctx) => {
       const failed = (error: unknown) => {
         this.#report(name, error, ctx);
@@ -98,7 +98,7 @@ export class Host {
     });
   }
 
-  /** The settled boundary, at which `handler` is called; its steps are taken at the events that lead there. */
+  /** The settled boundary, at which `handler` is called; its own methods are steps of the events before it. */
   settledBoundary(
     handler: (settled: Settled, ctx: HostContext) => Promise<void> | void,
     retry: () => RetrySettings,
@@ -127,14 +127,14 @@ export class Host {
     await this.runs.written(ctx);
   }
 
-  /** `turn` starts a run where none is going on; `quiet` only writes the message down. */
+  /** `turn` starts a run where none is under way; `quiet` only writes the message to the log. */
   send(message: HostMessage, delivery: "steer" | "nextTurn" | "turn" | "quiet"): void {
     if (delivery === "turn") this.#api.sendMessage(message, { triggerTurn: true });
     else if (delivery === "quiet") this.#api.sendMessage(message);
     else this.#api.sendMessage(message, { deliverAs: delivery });
   }
 
-  /** What an entry is called in the host's tree, unless it has a name there, or a label would cut off forks. */
+  /** Labels an entry in the host's tree, unless it has a label, or labels would cut off forks. */
   label(ctx: HostContext, entryId: string, label: string): void {
     if (this.#forksAreWhole(ctx) && ctx.sessionManager.getLabel(entryId) === undefined)
       this.#api.setLabel(entryId, label);
@@ -146,8 +146,8 @@ export class Host {
   }
 
   /**
-   * Asked before a fork that the host would cut off at a label, with the file of the session; true refuses it. Labels may
-   * be a person's own, or those that this package once set on every host.
+   * Called before a fork that the host would cut off at a label, with the file of the session; true refuses the fork. Labels
+   * may be a person's own, or those that this package once set on every host.
    */
   cutFork(isRefused: (sessionFile: string, ctx: HostContext) => boolean): HostHandler<"session_before_fork"> {
     return ({ entryId, position }, ctx) => {
@@ -165,7 +165,7 @@ export class Host {
     this.#api.appendEntry(customType, data);
   }
 
-  /** Whether a response says that the request was too long for the model in use; another model's says nothing of it. */
+  /** Whether a response says that the request was too long for the model in use; a response of another model does not. */
   isOverflow(message: LogMessage | undefined, ctx: HostContext): boolean {
     const { model } = ctx;
     const isOthers = message?.model !== undefined && message.model !== model?.id;
@@ -181,14 +181,14 @@ export class Host {
     return this.#api.getActiveTools();
   }
 
-  /** What the model is told of the tools it has. */
+  /** The descriptions and schemas of the model's tools. */
   activeToolInfos(): readonly object[] {
     const active = new Set(this.#api.getActiveTools());
     const infos = this.#api.getAllTools().filter(({ name }) => active.has(name));
     return infos.map(({ name, description, parameters }) => ({ name, description, parameters }));
   }
 
-  /** Whether the model has this tool of ours; another package's of the same name is not it. */
+  /** Whether the model has this tool of ours; another package's tool of that name does not count. */
   isActive(toolName: string): boolean {
     return this.#own.has(toolName) && this.#api.getActiveTools().includes(toolName);
   }
@@ -238,7 +238,7 @@ export class Host {
     };
   }
 
-  /** The messages of a request, with the finished answers that the host has taken out of them. */
+  /** The messages of a request, with the finished answers put back that the host has taken out. */
   requests(
     handler: (messages: readonly LogMessage[], ctx: HostContext) => Promise<readonly LogMessage[] | undefined>,
   ): {
@@ -256,7 +256,7 @@ export class Host {
     };
   }
 
-  /** Only newer hosts tell of a failed compaction. */
+  /** Only newer hosts report a failed compaction. */
   compactionFailed(
     handler: (failure: CompactionFailure, ctx: HostContext) => void,
   ): HostHandler<"session_compact_failed"> {
@@ -294,6 +294,6 @@ export class Host {
   #report(hook: string, error: unknown, ctx: HostContext): void {
     if (this.#shown.has(hook)) return;
     this.#shown.add(hook);
-    notify(ctx, `pi-token-budget: the ${hook} hook failed and was passed over: ${messageOf(error)}`, "error");
+    notify(ctx, `pi-token-budget: the ${hook} hook failed and was skipped: ${messageOf(error)}`, "error");
   }
 }

@@ -1,9 +1,9 @@
-// Notices at a screen whose chat is about to be drawn anew. Hosts draw it when a session has started and when a compaction
-// has ended, each behind the event that tells of it: what was said before stands far above what is drawn, or is gone. So it
-// waits until that is done. Where no terminal interface draws, nothing waits.
+// Notices on a screen whose chat is about to be redrawn. Hosts redraw it after the events of a session's start and of a
+// compaction's end: a notice shown before that ends up far above the new chat, or is gone. So notices wait for the redraw.
+// Without a terminal interface nothing waits.
 import type { HostContext } from "./api.ts";
 
-/** The host has drawn so long behind its event. */
+/** The host has redrawn this long after its event. */
 const DRAWN_AFTER_MS = 300;
 
 type NoticeType = "info" | "warning" | "error";
@@ -21,14 +21,14 @@ export class LateNotices {
     this.#isScreenDrawn = isScreenDrawn;
   }
 
-  /** The chat will be drawn anew. */
+  /** The chat will be redrawn. */
   hold(): void {
     clearTimeout(this.#drawn);
     this.#drawn = undefined;
     this.#isHeld = this.#isScreenDrawn();
   }
 
-  /** It is drawn at once, or will not be. */
+  /** It is redrawn at once, or not at all. */
   release(): void {
     if (!this.#isHeld || this.#drawn !== undefined) return;
     this.#drawn = setTimeout(() => this.#sayAll(), DRAWN_AFTER_MS);
@@ -40,7 +40,7 @@ export class LateNotices {
     else this.#say(ctx, message, type);
   }
 
-  /** Says it behind what the host itself says now. */
+  /** Shows it after what the host itself shows now. */
   showAfter(ctx: HostContext, message: string, type: NoticeType): void {
     const wasHeld = this.#isHeld;
     if (!wasHeld) this.hold();

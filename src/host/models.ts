@@ -1,4 +1,4 @@
-// The models of a session as every host has them: which a request goes to, which can be chosen, how one is stopped.
+// The models of a session, on every host: which one a request goes to, which can be chosen, how a request is stopped.
 import type { HostContext, HostModel, ModelSelectEvent } from "./api.ts";
 import type { LogMessage } from "./entries.ts";
 
@@ -10,7 +10,7 @@ export function isVirtual({ api }: HostModel): boolean {
   return api === VIRTUAL_API;
 }
 
-/** The model in use; undefined where none is selected, for which hosts show a stand-in. */
+/** The model in use; undefined where none is selected and the host shows a placeholder. */
 export function selectedModel({ model }: Pick<HostContext, "model">): HostModel | undefined {
   return model?.provider === "unknown" && model.id === "unknown" ? undefined : model;
 }
@@ -55,7 +55,7 @@ export class RequestModels {
 
   /** The model of the next request is chosen after this. */
   nextIsOpen({ signal, mode }: HostContext): void {
-    // 0.73.1 tells of turns late, and of the one before when a run begins.
+    // 0.73.1 reports turns late, and the one before when a run begins.
     if (signal && mode !== undefined) this.#of(signal).replaced = [];
   }
 
@@ -86,7 +86,7 @@ export function eventBeforeChoice({ sessionManager }: HostContext): "turn_start"
 
 /**
  * Messages that no host can send: reading them throws, and the request ends there with `reason` as its error. A handler
- * that throws by itself is only passed over.
+ * that throws by itself is only skipped.
  */
 export function unsendable(reason: string): readonly LogMessage[] {
   const message = {

@@ -1,5 +1,5 @@
-// Pi's own judgement of a response, from the very Pi that loads this: no load of the extension waits for it, and Pi's loader
-// has nothing to transform. It is there before that Pi can be asked for anything.
+// Pi's own judgement of a response, from the Pi that loads this. Loading the extension does not wait for it, and Pi's loader
+// has nothing to transform; it is ready before that Pi can be asked for anything.
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -32,7 +32,7 @@ async function imported(name: string | undefined): Promise<unknown> {
 
 /**
  * `importLibrary` imports pi-ai by its name; given where the loader knows that name: Node by itself may find another Pi's.
- * To be called while the host loads the extension.
+ * Call it while the host loads the extension.
  */
 export function overflowJudge(importLibrary?: () => Promise<unknown>): IsOverflow {
   let judge = isOverflowMessage;
@@ -42,7 +42,7 @@ export function overflowJudge(importLibrary?: () => Promise<unknown>): IsOverflo
     (module) => {
       judge = judgeIn(module) ?? judge;
     },
-    // Without it there are the usual words.
+    // Without it, the words that refusals have in common decide.
     () => undefined,
   );
   return (message, contextWindow) => judge(message, contextWindow);

@@ -1,4 +1,4 @@
-// Whether a response means that the request was too long for the model. Pi's own judgement is used where it can be had;
+// Whether a response means that the request was too long for the model. Pi's own judgement is used where there is one;
 // this one knows what the providers' refusals have in common. It takes nothing for an overflow that speaks of output,
 // quotas or rates: a window dropped by mistake costs more than one error shown.
 import type { LogMessage } from "./entries.ts";
@@ -7,8 +7,8 @@ import type { LogMessage } from "./entries.ts";
 export type IsOverflow = (message: LogMessage, contextWindow: number | undefined) => boolean;
 
 /**
- * As other programs give it: Pi's own `isContextOverflow` of either host, or any function of a message. What a message is
- * to it is its own affair, so that it fits without a cast.
+ * As other programs give it: Pi's own `isContextOverflow` of either host, or any function of a message. Its type of message
+ * is its own, so that it fits without a cast.
  */
 export type OverflowJudge = (message: never, contextWindow?: number) => boolean;
 
@@ -28,11 +28,11 @@ const OTHER_LIMITS =
 const UNREACHED =
   /\b(401|402|403|404|408|429|5\d\d)\b|api key|unauthori[sz]ed|forbidden|credential|billing|credit|connection|network|fetch failed|socket|ECONN\w*|ENOTFOUND|timed? ?out|timeout|unavailable/i;
 
-/** What hosts try again by themselves, beside the above. */
+/** What hosts retry by themselves, besides the above. */
 const RETRIED =
   /provider.?returned.?error|(server|internal).?error|other side closed|upstream.?connect|reset before headers|ended (without|before)|http2|terminated|resource.?exhausted|retry delay/i;
 
-/** Whether a failed response says that something else was wrong than the request. */
+/** Whether a failed response says that something other than the request was wrong. */
 export function isOtherFailure({ errorMessage = "" }: LogMessage): boolean {
   return [OTHER_LIMITS, UNREACHED, RETRIED].some((failure) => failure.test(errorMessage));
 }

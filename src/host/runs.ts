@@ -1,5 +1,5 @@
-// The runs of a session: whether one is under way, what waits for the end of one, and what starts the next. 0.73.1 tells of
-// less, and later, than newer hosts.
+// The runs of a session: whether one is under way, what waits for the end of one, and what starts the next. 0.73.1 reports
+// less than newer hosts, and later.
 import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
 import type { HostContext, HostEvents } from "./api.ts";
 import { blocksOf, type ImageBlock, isImageBlock, isTextBlock, type LogMessage, type TextBlock } from "./entries.ts";
@@ -11,13 +11,13 @@ import { isBusy } from "./settled.ts";
  */
 const INTERRUPTED_BY_COMPACTION_MS = 500;
 
-/** How often a compaction that has ended is asked whether the session is idle again. */
+/** How often to ask, after a compaction, whether the session is idle again. */
 const IDLE_POLL_MS = 25;
 
-/** How often a run that was just started is asked whether it goes on. */
+/** How often to ask whether a run that was just started is under way. */
 const BUSY_POLLS_MAX = 40;
 
-/** How long the events of a run that is over are waited for: other extensions may hold them up. */
+/** How long to wait for the events of a run that is over: other extensions may hold them up. */
 const LATE_EVENTS_WAIT_MS = 1_000;
 
 export class Runs {
@@ -27,7 +27,7 @@ export class Runs {
   #stoppedAt = Number.NEGATIVE_INFINITY;
   /** Since the last settled boundary; what was queued behind the run may have been answered meanwhile. */
   #isStopped = false;
-  /** Told when the events of a run that is over have arrived. */
+  /** Called when the events of a run that is over have arrived. */
   readonly #behind: (() => void)[] = [];
 
   constructor(sendUserMessage: (content: readonly (TextBlock | ImageBlock)[]) => void) {
@@ -49,7 +49,7 @@ export class Runs {
     this.#isStopped = true;
   };
 
-  /** What waits for the settled boundary, as a manual compaction that stops a run, begins behind its last handler. */
+  /** What waits for the settled boundary, such as a manual compaction that stops a run, begins after its last handler. */
   readonly settled = (): void => {
     if (this.#isStopped) this.#stoppedAt = performance.now();
     this.#isStopped = false;
@@ -61,8 +61,8 @@ export class Runs {
   }
 
   /**
-   * Resolves when the log holds what a run that is over has said. `prompt()` of 0.73.1 resolves while its events, and with
-   * them its newest messages, are still on their way; a run that goes on is not waited for.
+   * Resolves when the log holds what a run that is over has said. `prompt()` of 0.73.1 resolves before its events, and with
+   * them its newest messages, have arrived; a run that is under way is not waited for.
    */
   async written(ctx: HostContext): Promise<void> {
     await nextTurn();
@@ -89,8 +89,8 @@ export class Runs {
   }
 
   /**
-   * Says a person's words again, which 0.73.1 took out of its queue during a compaction and did not write down. The first
-   * starts a run, the others wait behind it.
+   * Sends a person's messages again that 0.73.1 took out of its queue during a compaction and did not write to the log. The
+   * first starts a run, the others queue behind it.
    */
   repeat(ctx: HostContext, words: readonly LogMessage[]): void {
     const [next, ...rest] = words;

@@ -1,4 +1,4 @@
-// The host's own SDK, for child sessions in this process: found, and used the same way on every supported host.
+// The host's own SDK, for child sessions in this process: found and used the same way on every supported host.
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { messageOf } from "../errors.ts";
@@ -106,7 +106,7 @@ async function modelsFor({ sdk, agentDir, models }: ChildSessionOptions, registr
       find: (provider: string, id: string) => shared?.find?.(provider, id),
     };
   }
-  // Newer hosts keep their runtime to themselves; a new one with the same files and providers knows the same models.
+  // Newer hosts do not expose their runtime; a new one with the same files and providers knows the same models.
   const runtime = await sdk.ModelRuntime.create({
     authPath: join(agentDir, "auth.json"),
     modelsPath: join(agentDir, "models.json"),
@@ -190,7 +190,7 @@ export async function openChildSession(options: ChildSessionOptions): Promise<Ch
 }
 
 const CHECK_MS = 25;
-/** 0.73.1 has no settled event; what extensions start there comes within so many checks of silence. */
+/** 0.73.1 has no settled event; what extensions start there begins within this many quiet checks. */
 const QUIET_CHECKS = 18;
 
 /** On newer hosts a prompt resolves when its session has settled; on 0.73.1 this waits for silence. */

@@ -15,18 +15,18 @@ export interface SettingsFile {
 
 const BYTE_ORDER_MARK = "\uFEFF";
 
-/** 0.84 and later read a file with a byte order mark, 0.73.1 does not: then it stays, and the file counts as broken. */
+/** 0.84 and later skip a byte order mark; 0.73.1 does not, and takes such a file for broken. */
 function textOf(path: string, { mode }: Pick<HostContext, "mode">): string | undefined {
   try {
     const text = readFileSync(path, "utf8");
     return mode !== undefined && text.startsWith(BYTE_ORDER_MARK) ? text.slice(BYTE_ORDER_MARK.length) : text;
   } catch {
-    // No file, or one that cannot be read: Pi says so itself.
+    // No file, or an unreadable one, which Pi reports itself.
     return undefined;
   }
 }
 
-/** The files that count, the stronger last, each as the host reads it. */
+/** The files that count, later ones overriding earlier ones, each as the host reads it. */
 export function settingsFiles(agentDir: string, ctx: HostContext): readonly SettingsFile[] {
   const { cwd } = ctx;
   const agent = join(agentDir, "settings.json");
@@ -39,7 +39,7 @@ export function settingsFiles(agentDir: string, ctx: HostContext): readonly Sett
   ];
 }
 
-/** The same where the package is loaded and no session is there: of the folder in which Pi was started. */
+/** The same while the package is loaded and there is no session yet: those of the folder in which Pi was started. */
 export function settingsFilesAtLoad(agentDir: string, cwd = process.cwd()): readonly SettingsFile[] {
   // It is not known yet which host it is, nor whether the project is trusted.
   const anyHost = { mode: "tui" } as const;

@@ -16,19 +16,19 @@ export interface RetrySettings {
 export const DEFAULT_RETRY: RetrySettings = { enabled: true, maxRetries: 3, baseDelayMs: 2_000 };
 
 /**
- * How often 0.73.1 is asked whether it is quiet; the other quiet times are so many ticks. Tests that open hundreds of
- * sessions make it shorter with this variable, which is for nothing else.
+ * How often 0.73.1 is asked whether it is quiet; the other quiet times are multiples of it. This variable is only for tests
+ * that open hundreds of sessions.
  */
 export const QUIET_TICK_VARIABLE = "PI_TOKEN_BUDGET_QUIET_TICK_MS";
 const QUIET_TICK_MS = 25;
 const QUIET_TICKS = 6;
-/** 0.73.1 continues after an overflow by a timer of so long, which no setting changes. */
+/** The timer by which 0.73.1 continues after an overflow; no setting changes it. */
 const HOST_CONTINUES_AFTER_MS = 100;
 const TICKS_AFTER_COMPACTION = 4;
 /** Added to the host's own back-off before a retry. */
 const TICKS_AFTER_RETRY = 20;
 
-/** The tick from an environment; anything but a number of milliseconds from 1 up to the usual one is the usual one. */
+/** The tick from an environment: a number of milliseconds from 1 up to the default, else the default. */
 export function quietTickMs(env: Readonly<Record<string, string | undefined>>): number {
   const given = Number(env[QUIET_TICK_VARIABLE]);
   return given >= 1 && given <= QUIET_TICK_MS ? given : QUIET_TICK_MS;
@@ -55,7 +55,7 @@ export class SettledBoundary {
   /** The host has the event. */
   #isNative = false;
   readonly #waiting: (() => void)[] = [];
-  /** Counts what is watched for: an older watch is over. */
+  /** Numbers the watches: an older one is over. */
   #watch = 0;
   #timer: NodeJS.Timeout | undefined;
   #failures = 0;
@@ -79,7 +79,7 @@ export class SettledBoundary {
   /** Something is about to run. */
   readonly cancel = (): void => this.#cancel();
 
-  /** Nothing will settle here any more. */
+  /** The session ends: nothing settles here any more. */
   readonly close = (): void => {
     this.#resolveWaiting();
     this.#cancel();
@@ -148,7 +148,7 @@ export class SettledBoundary {
   }
 }
 
-/** Whether a run goes on; none does in a session that is gone. */
+/** Whether a run is under way; none is in a session that is gone. */
 export function isBusy(ctx: HostContext): boolean {
   try {
     return !ctx.isIdle();

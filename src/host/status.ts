@@ -1,4 +1,4 @@
-// The footer line and the keys of a terminal interface. Print, JSON and RPC modes get nothing of it.
+// The footer line and the keys of a terminal interface. Print, JSON and RPC modes get neither.
 import type { HostContext } from "./api.ts";
 import { hasTerminal } from "./widget.ts";
 
@@ -15,7 +15,7 @@ export function showStatus(ctx: HostContext, key: string, text: string | undefin
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the key is a control character
 const ESCAPE = /^\x1b(\[27(;1(:1)?)?u)?$/;
 
-/** Calls `pressed` when Escape is pressed while nothing runs that it would stop; answers how to listen no longer. */
+/** Calls `pressed` when Escape is pressed while nothing runs that it would stop; returns how to stop listening. */
 export function onEscape(ctx: HostContext, pressed: () => void): () => void {
   if (!hasTerminal(ctx) || !ctx.ui.onTerminalInput) return () => undefined;
   return ctx.ui.onTerminalInput((data) => {

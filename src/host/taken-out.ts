@@ -1,6 +1,6 @@
-// A finished answer whose usage is over the model's window: 0.73.1 takes it for an overflow and out of its messages before
-// it asks whether to compact. When nothing is compacted the answer stands on the log but in no later request; here it is
-// kept and put back. Where the host keeps it itself nothing is added.
+// A finished answer whose usage exceeds the model's window: 0.73.1 takes it for an overflow and removes it from its messages
+// before it asks whether to compact. When nothing is compacted, the answer is on the log but in no later request; here it is
+// kept and put back. Where the host keeps it itself, nothing is added.
 import type { LogMessage } from "./entries.ts";
 
 function isSame(a: LogMessage, b: LogMessage): boolean {
@@ -14,7 +14,7 @@ export class TakenOutAnswers {
     if (!this.#answers.some((held) => isSame(held, answer))) this.#answers = [...this.#answers, answer];
   }
 
-  /** The host has read its messages from the log again, where every answer stands. */
+  /** The host has read its messages from the log again, which holds every answer. */
   forget(): void {
     this.#answers = [];
   }

@@ -1,5 +1,5 @@
-// What a person types behind `/compact`: a host that refuses the command before any hook runs tells no extension, and commands of
-// its own pass no `input` event. The editor still holds the line when Enter is pressed. Reads keys, never takes one.
+// What a person types after `/compact`: a host that refuses the command before any hook runs informs no extension, and its
+// own commands cause no `input` event. The editor still holds the line when Enter is pressed. Reads keys, never consumes one.
 import type { HostContext } from "./api.ts";
 import { hasTerminal } from "./widget.ts";
 

@@ -1,6 +1,6 @@
-// What Pi's terminal interface gives extensions to draw with, as far as every supported host agrees.
+// What Pi's terminal interface gives extensions to draw with, on every supported host.
 
-/** Pi's theme: each call answers the text with the codes around it. */
+/** Pi's theme: each call returns the text with terminal codes around it. */
 export interface UiTheme {
   fg(
     color: "accent" | "dim" | "muted" | "success" | "error" | "warning" | "toolTitle" | "toolOutput",
@@ -16,7 +16,7 @@ export interface UiComponent {
   invalidate(): void;
 }
 
-/** Called once, in a terminal interface only; RPC clients are sent nothing of it. */
+/** Called once, in a terminal interface only; RPC clients get nothing. */
 export type WidgetFactory = (tui: unknown, theme: UiTheme) => UiComponent;
 
 /** What the host says of a tool result that is to be drawn. */

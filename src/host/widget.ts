@@ -19,7 +19,7 @@ export function setWidget(ctx: HostContext, key: string, content: WidgetFactory 
   if (hasTerminal(ctx)) ctx.ui.setWidget(key, content);
 }
 
-/** How wide the terminal is that a person looks at; undefined where there is none. */
+/** The width of the terminal that a person looks at; undefined where there is none. */
 export function terminalColumns(ctx: HostContext): number | undefined {
   return hasTerminal(ctx) && process.stdout.isTTY ? process.stdout.columns : undefined;
 }

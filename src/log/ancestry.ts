@@ -1,5 +1,5 @@
-// The way from an entry back to its root. Session files are not validated: a parent may be missing, be no id, or lead back
-// to an entry that was passed already. Then the way ends there; every walk over parents goes through here. Pure.
+// The path from an entry back to its root. Session files are not validated: a parent may be missing, be no id, or lead back
+// to an entry that was passed already. Then the path ends there. Every walk over parents goes through here. Pure.
 import type { EntrySource, LogEntry } from "../host/entries.ts";
 
 /**
@@ -24,8 +24,8 @@ export function* ancestry(
 }
 
 /**
- * The same way as a list, for walks of a hundred thousand entries: it keeps no set of what was passed. A way that leads in
- * a circle is gone round a few times before that shows (Brent's algorithm), and is then cut to its first round.
+ * The same path as a list, for walks of a hundred thousand entries: it keeps no set of visited entries. A cycle is walked a
+ * few times before it is detected (Brent's algorithm), and the path is then cut to its first round.
  */
 export class WayBack {
   /** Newest first. */
@@ -34,7 +34,7 @@ export class WayBack {
   readonly #until: string | undefined;
   #next: unknown;
   #hasEnded = false;
-  /** An id that was passed, and where: it moves on after ever longer stretches. */
+  /** An id that was passed, and where: it moves ahead after ever longer stretches. */
   #passed: string | undefined;
   #passedAt = 0;
   #movesAt = 0;
@@ -77,7 +77,7 @@ export class WayBack {
     this.#next = entry.parentId;
   }
 
-  /** Leaves the way into a circle of so many entries, and one round of it. */
+  /** Keeps the path into a cycle of this length, and one round of it. */
   #cut(round: number): void {
     const { entries } = this;
     let into = 0;

@@ -24,12 +24,12 @@ export interface WindowRecord {
   /** What opened it; none for the first window. */
   readonly opener: Opener | undefined;
   readonly openerEntryId: string | undefined;
-  /** The number its opener was written with, when counting along the branch gives another. */
+  /** The number in its opener, when counting along the branch gives another. */
   readonly writtenNumber?: number | undefined;
   readonly firstRow: number;
 }
 
-/** A compaction entry of any kind, and where the host's context goes on from it. */
+/** A compaction entry of any kind, and where the host's context continues from it. */
 export interface CompactionMark {
   readonly entry: LogEntry;
   /** Number of rows before it on the branch. */
@@ -38,7 +38,7 @@ export interface CompactionMark {
   readonly consolidates: string | undefined;
 }
 
-/** What a data entry says of a request, in its place on the branch. */
+/** What a data entry says of a request, and its place on the branch. */
 export interface PlacedMark {
   readonly mark: RequestMark;
   /** Number of rows before it on the branch. */
@@ -68,12 +68,12 @@ export function windowNumber(id: string): number | undefined {
 }
 
 export class BranchIndex {
-  /** Oldest first. No map of ids beside it: making one would cost more than all the rest of opening a long session. */
+  /** Oldest first. There is no map of ids: making one would cost more than all the rest of opening a long session. */
   #path: LogEntry[] = [];
   #source: EntrySource | undefined;
   /** The leaf that is being caught up with. */
   #target: string | null = null;
-  /** On the way back from there to the newest entry of the path. */
+  /** Where the walk back from there to the newest entry of the path is. */
   #way: WayBack | undefined;
   /** How much of the path is folded into rows. */
   #folded = 0;
@@ -88,7 +88,7 @@ export class BranchIndex {
   /** The calls of the newest assistant message: the batch that an opener among their results closes. */
   #batch: ToolBatch = noBatch();
   #userMessages = 0;
-  /** Rows have changed their window since they were read. */
+  /** Rows have moved to another window since they were read. */
   #renumbered = false;
   readonly #texts = new TextCache();
   readonly #tools = new KnownTools();
@@ -149,11 +149,11 @@ export class BranchIndex {
     return at === undefined ? undefined : this.#rows[at];
   }
 
-  /** Where an item stands among the rows. */
+  /** The index of an item among the rows. */
   rowIndex(id: string): number | undefined {
     const entry = this.#source?.entry(id);
     const position = entry === undefined ? -1 : this.#path.lastIndexOf(entry);
-    // Rows stand in the order of the path, and only what is no item is missing before it.
+    // Rows are in the order of the path, and only entries that are no items are missing.
     let at = Math.min(position, this.#rows.length - 1);
     while (at >= 0 && this.#rows[at]?.entry !== entry) at--;
     return at < 0 ? undefined : at;
@@ -175,7 +175,7 @@ export class BranchIndex {
     return this.#way !== undefined || this.#folded < this.#path.length;
   }
 
-  /** Reads what the branch has gained; with a number, no more steps than that: the next call goes on from there. */
+  /** Reads what the branch has gained; with a number, no more steps than that: the next call continues from there. */
   catchUp(source: EntrySource, steps = Number.POSITIVE_INFINITY): CatchUp {
     this.#source = source;
     const leaf = source.leafId();
@@ -194,7 +194,7 @@ export class BranchIndex {
     return rebuilt || this.#renumbered ? "rebuilt" : "grown";
   }
 
-  /** One step back from the leaf. A way that does not lead to the path is another branch, which is read from its root. */
+  /** One step back from the leaf. A walk that does not lead to the path is on another branch, which is read from its root. */
   #lookBack(way: WayBack): void {
     way.step();
     if (!way.hasEnded) return;

@@ -12,7 +12,7 @@ import {
 import { CodePointText } from "../storage/text.ts";
 import { isInternalTool, isOwnCustomType, openerOf } from "./marks.ts";
 
-/** In whose role an item is said; `tool` is the result of a tool. */
+/** The role of an item; `tool` is the result of a tool. */
 export type ItemRole = "user" | "assistant" | "tool" | "system" | "developer";
 
 /** A tool as the filters of the history tools name it. */
@@ -209,7 +209,7 @@ function stringOrNone(value: unknown): string | undefined {
 
 const NO_CALLS: readonly ToolRef[] = [];
 
-/** Made for every entry of a long branch when it is opened: always the same shape, and nothing in between. */
+/** Made for every entry of a long branch when it is opened: always the same object shape, and no temporaries. */
 function head(
   { id, timestamp }: LogEntry,
   role: ItemRole,

@@ -71,7 +71,7 @@ export function switchOf(entry: LogEntry | undefined): boolean | undefined {
 /** A data entry that opens a window between two requests of a running loop, where no message can be put in time. */
 export const OPENED_ENTRY = `${CUSTOM_TYPE_PREFIX}opened`;
 
-/** A data entry by which a person asks for what the session leaves to go at its end: it counts for the process and session named. */
+/** A data entry by which a person asks to remove at the end what the session leaves; for the process and session it names. */
 export const FORGET_ENTRY = `${CUSTOM_TYPE_PREFIX}forget`;
 
 /** The process and the session that a forget entry names; undefined when it is none. */
@@ -143,7 +143,7 @@ function openerDetails(details: unknown): OpenerDetails | undefined {
   return complete ? (details as unknown as OpenerDetails) : undefined;
 }
 
-/** The opener that a message is, as it stands in a request or in a `message` entry. */
+/** The opener that a message is, in a request or in a `message` entry. */
 export function openerOfMessage(message: LogMessage): Opener | undefined {
   if (message.role === "toolResult") {
     if (message.isError === true || !OPENING_TOOLS.has(message.toolName ?? "")) return undefined;

@@ -1,5 +1,5 @@
-// What a person typed behind what Pi pasted before it: a skill, or files named on the command line. A preview shows the
-// first, and names the second. Pure; offsets are code units of the whole text.
+// What a person typed after what Pi pasted before it: a skill, or files named on the command line. A preview shows what was
+// typed, and names what was pasted. Pure; offsets are code units of the whole text.
 import { headOf, oneLine, shorten } from "../storage/text.ts";
 
 /** `<skill name="…" location="…">` or `<file name="…">`, as every Pi writes them at the beginning of a message. */
@@ -19,7 +19,7 @@ export interface Pasted {
 
 const NOTHING: Pasted = { end: 0, names: [] };
 
-/** Where the block that closes with `tag` ends; the tag stands at the end of its line. */
+/** Where the block that closes with `tag` ends; the tag is at the end of its line. */
 function endOfBlock(text: string, from: number, tag: string): number | undefined {
   for (let at = text.indexOf(tag, from); at !== -1; at = text.indexOf(tag, at + 1)) {
     const end = at + tag.length;

@@ -1,4 +1,4 @@
-// Where an item stands among the windows of its branch, told from the item and the tool batch before it. Pure; the index
+// Which window of its branch an item belongs to, from the item and the tool batch before it. Pure; the index
 // of a live branch and the journal both fold with this one rule.
 import { blocksOf, isToolCallBlock, type LogEntry } from "../host/entries.ts";
 import type { ItemHead } from "./item.ts";

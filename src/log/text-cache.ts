@@ -1,5 +1,5 @@
-// Rendered texts of items, kept so that a second look does not render again, and bounded so that a search does not keep a
-// copy of the whole session for ever. Pure.
+// Rendered texts of items, kept so that they are not rendered twice, and bounded so that a search does not keep a copy of
+// the whole session forever. Pure.
 import type { LogEntry } from "../host/entries.ts";
 import { type ItemText, itemText, ownText } from "./item.ts";
 

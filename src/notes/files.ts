@@ -1,5 +1,5 @@
 // The plain files behind one agent's notes: where a note lies, what it holds, and which notes there are. It reads
-// only, and every error says what stands in the way by the path the model knows.
+// only, and every error names the obstacle by the path the model knows.
 import { join } from "node:path";
 import { messageOf, shownValue, TokenBudgetError } from "../errors.ts";
 import { similarNames } from "../similar.ts";
@@ -51,7 +51,7 @@ export interface NoteFilesOptions {
   readonly root: string;
   /** Address of the agent whose notes they are: errors name notes by their full path. */
   readonly agent: string;
-  /** What lists the notes there are, as an error names it to who reads it; default: the tool. */
+  /** What lists the notes, as an error names it to its reader; default: the tool. */
   readonly lister?: string;
   readonly disk?: DiskCalls;
 }
@@ -146,7 +146,7 @@ export class NoteFiles {
     try {
       return this.walk("").files.map(({ path }) => path);
     } catch {
-      // The names are a help only; that the note was not found stands.
+      // The names are only a help; the note was not found either way.
       return [];
     }
   }

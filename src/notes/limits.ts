@@ -21,7 +21,7 @@ export interface NoteSizes {
   readonly maxFileBytes: number;
 }
 
-/** What to tell the writer about sizes after a write; empty when all is small. */
+/** What a write's answer says about sizes; empty when all is small. */
 export function noteWarnings(sizes: NoteSizes): string[] {
   const warnings: string[] = [];
   const { path, bytes, totalBytes, maxFileBytes } = sizes;
@@ -40,6 +40,6 @@ export function assertNoteFits(shown: string, bytes: number, maxFileBytes: numbe
   if (bytes <= maxFileBytes) return;
   const message =
     `${shown} would be ${bytes} bytes long, over the limit of ${maxFileBytes}. Nothing was changed. ` +
-    "Write less, or go on in another note.";
+    "Write less, or continue in another note.";
   throw new TokenBudgetError("too_large", message);
 }

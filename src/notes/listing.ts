@@ -123,13 +123,13 @@ export function* searchingNotes(
   if (query.query === "") {
     throw new TokenBudgetError(
       "invalid_argument",
-      "query is empty. Give the text to look for, as it stands in a line.",
+      "query is empty. Give the text to look for, as it is written in a line.",
     );
   }
   if (query.query.includes("\n")) {
     throw new TokenBudgetError(
       "invalid_argument",
-      "query holds a line break, and notes are searched line by line. Give a text that stands in one line.",
+      "query holds a line break, and notes are searched line by line. Give a text that is within one line.",
     );
   }
   const { prefix = "", maxFiles = NO_LIMIT, maxMatchesPerFile = NO_LIMIT } = query;

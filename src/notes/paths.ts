@@ -37,7 +37,7 @@ export function fullPath(agent: string, path: string): string {
   return `${agent}/${NOTES_SEGMENT}/${path}`;
 }
 
-/** A note as people call it, from any path that names one: `plan.md`, `reviewer: plan.md`. */
+/** A note's name for people, from any path that names one: `plan.md`, `reviewer: plan.md`. */
 export function noteName(path: string): string {
   const at = path.startsWith("/") ? path.indexOf(`/${NOTES_SEGMENT}/`) : -1;
   if (at < 0 || !isAddress(path.slice(0, at))) return path;
@@ -77,7 +77,7 @@ function firstProblem(segments: readonly string[]): string | undefined {
   return undefined;
 }
 
-/** Why this is no path below an agent's notes; undefined when it is one. */
+/** What is wrong with this as a path below an agent's notes; undefined when it is one. */
 export function notePathProblem(path: string): string | undefined {
   return textProblem(path) ?? firstProblem(path.split("/"));
 }
@@ -93,7 +93,7 @@ function rejected(field: string, input: string, problem: string, form: string): 
   return new TokenBudgetError("invalid_path", `${field} is ${shownValue(input)}: ${problem}. ${form}.`);
 }
 
-/** What a prefix may go on with: no path has an empty segment. */
+/** What may follow in a prefix: no path has an empty segment. */
 const FROM_MARK = "//from ";
 
 /** A prefix and the place with which its rows begin, as hints give it. */
@@ -118,7 +118,7 @@ interface Split {
 function splitAbsolute(field: string, input: string, form: string): Split {
   const segments = input.split("/");
   const at = segments.indexOf(NOTES_SEGMENT);
-  if (at < 0) throw rejected(field, input, "it starts with / and does not go on as <agent address>/notes", form);
+  if (at < 0) throw rejected(field, input, "it starts with / but not with <agent address>/notes", form);
   const agent = segments.slice(0, at).join("/");
   if (!isAddress(agent)) {
     const problem = `${shownValue(agent)} is not an agent address such as /root or /root/reviewer`;

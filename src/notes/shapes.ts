@@ -1,4 +1,4 @@
-// What is told of a note, to models and to programs alike. Pure types.
+// What models and programs are shown of a note. Pure types.
 
 /** A note, without its text. */
 export interface NoteInfo {

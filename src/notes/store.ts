@@ -122,7 +122,7 @@ export class NotesStore {
     return { text: textOfUtf8(bytes), bytes: bytes.length, updatedAt: new Date(modifiedMs).toISOString() };
   }
 
-  /** Takes a note away, with its creation time; one that is not there is no error. */
+  /** Removes a note, with its creation time; one that is not there is no error. */
   async remove(path: string): Promise<void> {
     const shown = this.#notes.shown(path);
     await this.#files.hold({ name: lockNameOf(path), shown }, (held) => {
@@ -164,8 +164,8 @@ export class NotesStore {
   }
 
   /**
-   * Copies another store's notes as they are now, with their times; a note that is here already stays as it is. Stopped,
-   * it leaves the rest.
+   * Copies another store's notes as they are now, with their times; a note that is here already stays as it is. When stopped,
+   * it keeps what it has copied.
    */
   async copyFrom(source: NotesStore, work?: Work): Promise<NotesCopy> {
     const { files, leftOut } = source.#notes.walk("");

@@ -1,4 +1,4 @@
-// Whole files of any size: copied in pieces so that the event loop runs, hashed on the way, compared, streamed and removed.
+// Whole files of any size: copied in pieces so that the event loop runs, hashed as they are copied, streamed and removed.
 // It must never follow a symbolic link at the end of a path, never wait on a pipe, and never leave half a copy behind.
 import { createHash } from "node:crypto";
 import nodeFs from "node:fs";
@@ -26,16 +26,16 @@ export interface BlobFacts {
 }
 
 export interface CopyOptions {
-  /** The file as the subject of a sentence for whoever reads an error. */
+  /** The file as an error names it: the subject of a sentence. */
   readonly shown: string;
   readonly maxBytes?: number | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** False for what can be made anew: it is then not flushed. */
+  /** False for what can be made again: it is not flushed. */
   readonly flush?: boolean;
   readonly disk?: DiskCalls | undefined;
 }
 
-/** What stands at a path, never followed. */
+/** What is at a path; links are not followed. */
 export type PathKind = "missing" | "file" | "directory" | "link" | "special";
 
 export function kindAt(path: string, disk: DiskCalls = NODE_DISK): PathKind {
@@ -97,7 +97,7 @@ async function readPieces(
   }
 }
 
-/** Copies a plain file to a place where nothing is yet. */
+/** Copies a plain file to a path that is free. */
 export async function copyPlainFile(source: string, target: string, options: CopyOptions): Promise<BlobFacts> {
   const { shown, disk = NODE_DISK, flush = true } = options;
   let descriptor: number | undefined;

@@ -1,8 +1,8 @@
-// What can be said of ages when clocks jump, differ between machines, or are wrong. The time of a process may be any; a
-// disk gives the times of its files by one clock; and how long something has been watched is known whatever clocks say.
+// How old something is when clocks jump, differ between machines, or are wrong. The clock of a process cannot be trusted; a
+// disk stamps all its files by one clock; and how long this process has watched something is always known.
 import { DIRECTORY_MODE, type DiskCalls } from "./disk.ts";
 
-/** Milliseconds since some moment of this process; it never jumps. */
+/** Milliseconds since this process started; it never jumps. */
 export function steadyMs(): number {
   return performance.now();
 }
@@ -16,19 +16,19 @@ export function diskNowMs(disk: DiskCalls, probe: string): number {
     try {
       disk.rmdirSync(probe);
     } catch {
-      // Somebody has swept it; one that stays is swept later.
+      // Another process swept it, or will.
     }
   }
 }
 
-/** What tells one state of a lock on the disk from another. */
+/** What changes whenever a lock is made or kept fresh. */
 export interface LockStats {
   readonly ino: number;
   readonly mtimeMs: number;
   readonly ctimeMs: number;
 }
 
-/** A lock as one waiter sees it: who keeps a lock changes it again and again, so one that stays the same is a dead one's. */
+/** A lock as one waiter sees it: a living holder keeps changing it, so one that stays the same belongs to a dead process. */
 export class LockWatch {
   readonly #staleMs: number;
   #seen: LockStats | undefined;
@@ -38,7 +38,7 @@ export class LockWatch {
     this.#staleMs = staleMs;
   }
 
-  /** Takes a look; true when the lock has been the same for longer than the stale time. */
+  /** Notes the state; true when the lock has been the same for longer than the stale time. */
   hasStayed({ ino, mtimeMs, ctimeMs }: LockStats): boolean {
     if (!this.isSeen({ ino, mtimeMs, ctimeMs })) {
       this.#seen = { ino, mtimeMs, ctimeMs };

@@ -66,20 +66,20 @@ const WAYS_OUT: Readonly<Record<string, string>> = {
   EROFS: "The disk is read-only: make it writable, then repeat the call.",
   EACCES: "Check the permissions of its directory, then repeat the call.",
   EPERM: "Check the permissions of its directory, then repeat the call.",
-  ENOTDIR: "A file stands where a folder has to be: move it away, then repeat the call.",
+  ENOTDIR: "A file is where a folder has to be: move it away, then repeat the call.",
   EMFILE: "Too many files are open: repeat the call in a moment.",
   ENFILE: "Too many files are open: repeat the call in a moment.",
 };
 
 const ANY_WAY_OUT = "Repeat the call; if it fails again, tell the user about this message.";
 
-/** A failed file-system call as the package's error; one that already is such an error passes unchanged. */
+/** A failed file-system call as the package's error; an error that is one already passes unchanged. */
 export function storageFailure(error: unknown, attempt: Attempt): TokenBudgetError {
   if (error instanceof TokenBudgetError) return error;
   // A read may be a step of a write: its reader, too, needs to know that nothing happened.
-  const stands = attempt.doing === "written" ? "What was there before stands unchanged." : "Nothing was changed.";
+  const kept = attempt.doing === "written" ? "What was there before is unchanged." : "Nothing was changed.";
   const wayOut = WAYS_OUT[codeOf(error) ?? ""] ?? ANY_WAY_OUT;
-  const message = `${attempt.shown} could not be ${attempt.doing}: ${messageOf(error)}. ${stands} ${wayOut}`;
+  const message = `${attempt.shown} could not be ${attempt.doing}: ${messageOf(error)}. ${kept} ${wayOut}`;
   return new TokenBudgetError("storage_failed", message, { cause: error });
 }
 
@@ -92,7 +92,7 @@ export function writeWhole(disk: DiskCalls, descriptor: number, bytes: Buffer): 
   }
 }
 
-/** When a file was last written, in whole milliseconds: a time that was set comes back a fraction off. */
+/** When a file was last written, in whole milliseconds: a time that was set reads back a fraction off. */
 export function modifiedMsOf(stats: nodeFs.Stats): number {
   return Math.round(stats.mtimeMs);
 }

@@ -1,4 +1,4 @@
-// The first line of a file of somebody else's, without reading the rest: session files grow to hundreds of megabytes.
+// The first line of a file that is not ours, without reading the rest: session files grow to hundreds of megabytes.
 import { type DiskCalls, NODE_DISK, READ_FLAGS } from "./disk.ts";
 
 const LONGEST_LINE_BYTES = 65_536;

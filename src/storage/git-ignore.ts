@@ -6,12 +6,12 @@ import { type DiskCalls, ensurePrivateDirectory, NODE_DISK } from "./disk.ts";
 /** It matches the file itself too. */
 const EVERYTHING = "# Written by pi-token-budget: notes and transcripts are not for the repository.\n*\n";
 
-/** One call where the folder has a `.gitignore` already, which stays as it is. It never throws: a write that matters follows. */
+/** A `.gitignore` that is there stays as it is. Never throws: the write that follows reports what is wrong. */
 export function keepOutOfGit(folder: string, disk: DiskCalls = NODE_DISK): void {
   try {
     ensurePrivateDirectory(disk, folder);
     writeNewText(join(folder, ".gitignore"), EVERYTHING, disk);
   } catch {
-    // There already; or the disk fails, and the write behind this one says so.
+    // It is there already, or the disk fails, which the next write reports.
   }
 }

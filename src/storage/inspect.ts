@@ -1,5 +1,5 @@
 // Looks at places on the disk without changing them, for a report to a person: whether they can be written, whether others
-// can read them, and which locks nobody holds any more. It never throws.
+// can read them, and which locks are stale. It never throws.
 import nodeFs from "node:fs";
 import { dirname, join } from "node:path";
 import { messageOf } from "../errors.ts";
@@ -11,7 +11,7 @@ export type PlaceState =
   /** Made with the first write; its nearest folder that exists can be written. */
   | { readonly type: "absent" }
   | { readonly type: "unwritable"; readonly path: string; readonly reason: string }
-  /** Others of this machine can get at it. */
+  /** Other users of this machine can read it. */
   | { readonly type: "open_to_others"; readonly path: string; readonly mode: string };
 
 const OTHERS = 0o077;
@@ -33,7 +33,7 @@ function nearestThere(path: string): string {
   return statsOf(path) || dirname(path) === path ? path : nearestThere(dirname(path));
 }
 
-/** How a folder of ours is. */
+/** The state of a folder of ours. */
 export function placeState(folder: string): PlaceState {
   try {
     const there = nearestThere(folder);
@@ -48,7 +48,7 @@ export function placeState(folder: string): PlaceState {
   }
 }
 
-/** Locks that nobody has kept fresh for so long that they are taken over: those in folders, and single files. */
+/** Locks that have not been kept fresh, so that the next writer takes them over: those in folders, and single files. */
 export function staleLocks(folders: readonly string[], files: readonly string[]): readonly string[] {
   const inFolder = (folder: string): string[] => {
     try {
@@ -61,7 +61,7 @@ export function staleLocks(folders: readonly string[], files: readonly string[])
   return [...folders.flatMap(inFolder), ...files].filter((path) => {
     try {
       const stats = statsOf(path);
-      // One that is yet to come is as little kept fresh as an old one.
+      // A time in the future is not fresh either.
       return stats !== undefined && Math.abs(Date.now() - stats.mtimeMs) > STALE_LOCK_MS;
     } catch {
       return false;

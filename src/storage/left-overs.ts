@@ -18,8 +18,8 @@ export interface SweepPlaces {
 }
 
 /**
- * Removes what killed processes left behind: temporaries older than the stale time, or of a time that is yet to come, under
- * no live lock; stale locks. Nothing is old that is young by the disk's clock.
+ * Removes what killed processes left behind: temporaries without a live lock whose time is further from now than the stale
+ * time, and stale locks. What is young by the disk's clock stays.
  */
 export function sweepLeftOvers(places: SweepPlaces, disk: DiskCalls = NODE_DISK): Sweep {
   const { temporaryDirectory, lockDirectory, staleMs } = places;

@@ -20,7 +20,7 @@ export class LineScan {
   readonly #disk: DiskCalls;
   readonly #needle: Buffer;
   #inode = 0;
-  /** How the file begins: a number of an inode is used again. */
+  /** How the file begins: inode numbers are reused. */
   #head: Buffer = Buffer.alloc(0);
   /** Bytes that were looked at: whole lines only. */
   #end = 0;
@@ -33,7 +33,7 @@ export class LineScan {
 
   /**
    * Calls `found` with each whole line that is new and holds the text. Returns "again" when the file is another one or
-   * was cut since, and was read from its start: what was found before counts no more. Without a file there are no lines.
+   * was cut since, and was read from its start: discard what was found before. Without a file there are no lines.
    */
   readOn(found: (line: Buffer) => void): "on" | "again" {
     const { file, shown } = this.#options;

@@ -17,7 +17,7 @@ interface Mark {
 
 type Callback<T = void> = (error: unknown, value?: T) => void;
 
-/** Beside a lock while someone has waited long for it. */
+/** Exists beside a lock while a process has waited long for it. */
 const WAITING_SUFFIX = ".waiting";
 
 /** Whether the name in a lock directory is that of a lock itself. */
@@ -47,7 +47,7 @@ export class LockCalls {
     this.#staleMs = staleMs;
   }
 
-  /** Whether someone holds the lock and keeps it fresh. One cheap look: a waiter asks often and mostly hears yes. */
+  /** Whether the lock is held and kept fresh. One cheap look: waiters ask often, and the answer is mostly yes. */
   looksHeld(path: string, watch: LockWatch): boolean {
     const stats = statsOf(this.#disk, path);
     if (stats === undefined) return false;
@@ -95,25 +95,25 @@ export class LockCalls {
     });
   }
 
-  /** Gives a lock of this process back, on release and when the process ends; one that was taken over stays. */
+  /** Releases a lock of this process, also when the process ends; one that was taken over stays. */
   rmdirSync(path: string): void {
     const mark = this.#marks.get(path);
     this.#marks.delete(path);
     if (mark) removeDirectory(this.#disk, path, () => this.#isMarked(path, mark));
   }
 
-  /** Asks whoever holds the lock to let others have it next. False when someone asked already, or the disk fails. */
+  /** Asks the holder to let others have the lock next. False when another waiter has asked, or the disk fails. */
   askForTurn(path: string): boolean {
     try {
       this.#disk.mkdirSync(path + WAITING_SUFFIX, { mode: DIRECTORY_MODE });
       return true;
     } catch {
-      // The wait goes on either way.
+      // Keep waiting either way.
       return false;
     }
   }
 
-  /** Whether someone asked for the lock; the request is then taken away. */
+  /** Whether a waiter has asked for the lock; removes the request. */
   takeRequest(path: string): boolean {
     const marker = path + WAITING_SUFFIX;
     try {

@@ -1,11 +1,11 @@
 // What all locks on the disk have in common: a stale one is removed by one process at a time, under a guard directory beside
-// it, and looked at again under the guard. A lock must never be removed that somebody may still hold.
+// it, and looked at again under the guard. A lock that may still be held must never be removed.
 import { randomUUID } from "node:crypto";
 import type { Stats } from "node:fs";
 import { diskNowMs, type LockWatch } from "./clocks.ts";
 import { codeOf, DIRECTORY_MODE, type DiskCalls } from "./disk.ts";
 
-/** A call that fails for a passing reason must not leave a lock behind that blocks everyone for the stale time. */
+/** A passing failure must not leave a lock that blocks all others for the stale time. */
 const TRIES = 3;
 
 const RECLAIM_SUFFIX = ".reclaim";
@@ -46,15 +46,14 @@ export interface StaleLock {
   readonly disk: DiskCalls;
   readonly path: string;
   readonly staleMs: number;
-  /** When somebody last made it fresh, by the disk's clock. */
+  /** When it was last kept fresh, by the disk's clock. */
   readonly freshMs: (stats: Stats) => number;
   readonly remove: () => void;
 }
 
 /**
- * Removes a lock that nobody keeps fresh: one that is old by the clock of this process and by that of the disk, or that
- * `watch` has seen unchanged for the stale time, whatever clocks say. False when the lock is in use, or another process is
- * just reclaiming it.
+ * Removes a stale lock: one that is old by the clock of this process and by that of the disk, or that `watch` has seen
+ * unchanged for the stale time, whatever clocks say. False when the lock is in use, or another process is reclaiming it.
  */
 export function reclaimStale({ disk, path, staleMs, freshMs, remove }: StaleLock, watch?: LockWatch): boolean {
   const guard = path + RECLAIM_SUFFIX;
@@ -77,14 +76,14 @@ export function reclaimStale({ disk, path, staleMs, freshMs, remove }: StaleLock
   }
 }
 
-/** A guard is there for a moment; one of another time than now is a dead process's. */
+/** Guards exist for a moment: one with another time than now belongs to a dead process. */
 function removeOldGuard(disk: DiskCalls, guard: string, staleMs: number): void {
   const left = statsOf(disk, guard);
   if (left && Math.abs(lockDirectoryNowMs(disk, guard) - left.mtimeMs) > staleMs)
     insistGone(() => disk.rmdirSync(guard));
 }
 
-/** Removes guards and probes that killed processes left in a folder. That it fails does not matter. */
+/** Removes guards and probes that killed processes left in a folder. Failing does not matter. */
 export function sweepGuards(disk: DiskCalls, directory: string, staleMs: number): void {
   try {
     for (const name of disk.readdirSync(directory))

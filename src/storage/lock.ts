@@ -8,29 +8,29 @@ import { LockWatch, steadyMs } from "./clocks.ts";
 import { codeOf, type DiskCalls, ensurePrivateDirectory, NODE_DISK } from "./disk.ts";
 import { LockCalls } from "./lock-calls.ts";
 
-/** A lock that nobody kept fresh for so long belongs to a dead process and is reclaimed. */
+/** A lock that was not kept fresh for this long belongs to a dead process and is reclaimed. */
 export const STALE_LOCK_MS = 10_000;
-/** A call waits so long for its lock: longer than the stale time, so that it outlives a dead holder. */
+/** How long a call waits for its lock: longer than the stale time, so that it outlives a dead holder. */
 export const LOCK_WAIT_MS = 20_000;
 
 /** A holder stops trusting its lock this share of the stale time before others may reclaim it. */
 const TRUST_SHARE = 0.8;
-/** Who has waited so long asks for a turn: a process that writes again and again would else keep the lock to itself. */
+/** A waiter asks for a turn after this long: otherwise a process that writes again and again keeps the lock to itself. */
 const PATIENCE_MS = 250;
-/** A holder goes on so long before it heeds that: the lock lies idle whenever it changes hands. */
+/** How long a holder keeps taking the lock before it heeds that: the lock is idle whenever it changes hands. */
 const BURST_MS = 20;
-/** A holder that is asked leaves the lock alone so long: every waiter looks at least once meanwhile. */
+/** How long a holder that was asked leaves the lock alone: every waiter looks at least once in that time. */
 const TURN_MS = 60;
-/** Whose request is heeded next looks so often, so that the lock does not lie idle for long. */
+/** How often the waiter whose request is heeded next looks, so that the lock is not idle for long. */
 const NEXT_DELAY_MS = 1;
-/** Who was not let in by then stands back among the others. */
+/** A waiter that was not let in by then is one of the others again. */
 const NEXT_MAX_MS = 500;
 // Delays between tries grow and are random: at these values a full wait makes a few hundred tries.
 const FIRST_DELAY_MS = 2;
 const LONGEST_DELAY_MS = 50;
 const DELAY_GROWTH = 1.5;
 
-/** On Windows a directory that is just being removed answers with these. */
+/** Windows answers with these for a directory that is being removed. */
 const PASSING_CODES: ReadonlySet<string | undefined> = new Set(process.platform === "win32" ? ["EPERM", "EBUSY"] : []);
 
 export interface LockOptions {
@@ -42,15 +42,15 @@ export interface LockOptions {
 export interface LockRequest {
   /** File name of the lock in its directory. */
   readonly name: string;
-  /** What it covers, as the subject of a sentence for whoever reads an error. */
+  /** What it covers, as an error names it: the subject of a sentence. */
   readonly shown: string;
 }
 
 /** A lock while it is held. */
 export interface HeldLock {
-  /** Whether the lock is still this process's own. A look at the disk. */
+  /** Whether this process still holds the lock. Looks at the disk. */
   isOwned(): boolean;
-  /** Throws `lock_lost` when it is not: to be called right before a commit. */
+  /** Throws `lock_lost` when it does not: call it right before a commit. */
   assertOwned(): void;
 }
 
@@ -74,9 +74,9 @@ export class LockDirectory {
   readonly #disk: DiskCalls;
   readonly #calls: LockCalls;
   readonly #tails = new Map<string, Promise<void>>();
-  /** Until when, by the steady clock, a lock is left to others, by its name. */
+  /** Until when each lock, by its name, is left to others (steady clock). */
   readonly #leftUntilMs = new Map<string, number>();
-  /** Since when this process goes on with a lock without having waited for it. */
+  /** Since when this process has kept taking a lock without waiting for it. */
   readonly #burstSinceMs = new Map<string, number>();
   #library: Promise<LockLibrary> | undefined;
 
@@ -88,7 +88,7 @@ export class LockDirectory {
     this.#calls = new LockCalls(this.#disk, this.staleMs);
   }
 
-  /** Runs `work` while holding the lock; whatever it throws comes through, and the lock is given back. */
+  /** Runs `work` while holding the lock, and releases it whatever `work` throws. */
   async withLock<T>(request: LockRequest, work: (held: HeldLock) => T | Promise<T>): Promise<T> {
     const deadlineMs = steadyMs() + this.#waitMs;
     return this.#inTurn(request.name, async () => {
@@ -190,7 +190,7 @@ export class LockDirectory {
         // The work is done and its outcome known; a lock that could not be removed is reclaimed when it is stale.
       }
       this.#handOver(request.name, path);
-      // A compromised lock is forgotten by the library: then nobody else gives it back.
+      // The library forgets a compromised lock, so it is released here.
       if (compromised) this.#giveBack(path);
     };
     return { held: { isOwned, assertOwned }, release };

@@ -8,7 +8,7 @@ import { LockDirectory, type LockOptions, type LockRequest } from "./lock.ts";
 
 /** A lock while it is held. */
 export interface Held {
-  /** Throws `lock_lost` when another process has it by now: to be called right before a removal. */
+  /** Throws `lock_lost` when another process has taken it over: call it right before a removal. */
   assertOwned(): void;
   /** Replaces a file whole; throws `lock_lost` as above, right before the rename. */
   replace(replacement: Replacement): void;
@@ -26,7 +26,7 @@ export class LockedFiles {
     this.#temporaries = join(meta, "tmp");
   }
 
-  /** Runs `work` while the lock is held; whatever it throws comes through. */
+  /** Runs `work` while holding the lock. */
   hold<T>(request: LockRequest, work: (held: Held) => T | Promise<T>): Promise<T> {
     const temporaries = { directory: this.#temporaries, prefix: request.name };
     return this.#locks.withLock(request, (lock) => {
@@ -38,7 +38,7 @@ export class LockedFiles {
     });
   }
 
-  /** Removes what killed processes left beside the files. To be called at start. */
+  /** Removes what killed processes left beside the files. Call it at start. */
   sweep(): Sweep {
     const { directory: lockDirectory, staleMs } = this.#locks;
     return sweepLeftOvers({ temporaryDirectory: this.#temporaries, lockDirectory, staleMs }, this.disk);

@@ -1,12 +1,12 @@
-// Which processes run. A process is named by its id and, where the system says, by when it started: ids are used again.
-// That one cannot be seen means that it is gone only in the place where its id was given.
+// Which processes run. A process is named by its id and, where the system says, by when it started: ids are reused. One
+// that cannot be seen is known to be gone only in the place where its id was given.
 import { hostname } from "node:os";
 import { type DiskCalls, NODE_DISK } from "./disk.ts";
 import type { ProcessPlace } from "./process-place.ts";
 
 export interface ProcessName {
   readonly pid: number;
-  /** Which boot of the machine and which moment of it; null where the system does not say. */
+  /** The boot of the machine and the time since then; null where the system does not say. */
   readonly start: string | null;
 }
 
@@ -53,12 +53,12 @@ export function thisProcess(disk: DiskCalls = NODE_DISK): ProcessName {
   return processNamed(process.pid, disk);
 }
 
-/** Whether that process, and not a later one with its id, still runs. Where nobody can tell it counts as running. */
+/** Whether that process, and not a later one with its id, still runs. Where this is unknown it counts as running. */
 export function isRunning(name: ProcessName, disk: DiskCalls = NODE_DISK): boolean {
   try {
     process.kill(name.pid, 0);
   } catch (error) {
-    // Somebody else's process is there all the same.
+    // Another user's process: it runs.
     if (!(error instanceof Error && "code" in error && error.code === "EPERM")) return false;
   }
   return isSameStart(name, { pid: name.pid, start: startOf(name.pid, disk) });
@@ -88,6 +88,6 @@ export function fateOf(name: ProcessName, place: ProcessPlace | undefined, disk:
   const here = place && thisPlace(disk);
   if (!place || here?.host !== place.host) return "unknown";
   if (here.boot === place.boot) return here.pids === place.pids ? "gone" : "unknown";
-  // The machine has been started anew since, unless another one only has its name.
+  // The machine has been restarted since, unless another machine has its name.
   return place.machine !== null && here.machine === place.machine ? "gone" : "unknown";
 }

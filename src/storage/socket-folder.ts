@@ -1,9 +1,9 @@
-// A private place for a local socket: a new folder that only its owner can enter, on a path short enough for sockets.
+// A private place for a local socket: a new folder only its owner can enter, on a path short enough for sockets.
 import { lstatSync, mkdtempSync, readdirSync, rmdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** macOS takes 103 bytes and Linux 107; some versions of Node cut a longer path off without a word. */
+/** macOS takes 103 bytes and Linux 107; some versions of Node cut a longer path off silently. */
 export const SOCKET_PATH_MAX_BYTES = 103;
 
 const SOCKET_NAME = "plan.sock";
@@ -12,7 +12,7 @@ const RANDOM_CHARS = "XXXXXX";
 
 export interface SocketFolder {
   readonly socketPath: string;
-  /** Takes the socket along. Never throws. */
+  /** Removes the socket too. Never throws. */
   remove(): void;
 }
 
@@ -37,16 +37,16 @@ function socketFolder(folder: string): SocketFolder {
     remove: () => {
       try {
         rmSync(socketPath, { force: true });
-        // Not with what else lies in it: that is somebody's.
+        // Only when it is empty: anything else in it is not ours.
         rmdirSync(folder);
       } catch {
-        // A folder among the temporary ones is all that stays.
+        // All that stays is a folder among the temporary ones.
       }
     },
   };
 }
 
-/** A folder is there for a moment before its socket listens; one of another time than now is not new. */
+/** A folder exists for a moment before its socket listens; one with another time than now is not new. */
 const YOUNG_MS = 10_000;
 /** As `mkdtemp` makes them. */
 const FOLDER_NAME = new RegExp(`^${PREFIX}[A-Za-z0-9]{${RANDOM_CHARS.length}}$`);
@@ -74,7 +74,7 @@ export function leftSocketFolders(bases: readonly string[]): readonly SocketFold
       const folders = names.map((name) => join(base, name)).filter(isLeft);
       return folders.slice(0, LEFT_MAX).map(socketFolder);
     } catch {
-      // Not to be listed: then nothing in it is removed.
+      // It cannot be listed: remove nothing.
       return [];
     }
   });

@@ -85,7 +85,7 @@ export function makeParents(disk: DiskCalls, root: string, relative: string): st
   return made;
 }
 
-/** Takes back directories made for a write that failed; one that is in use by now stays. */
+/** Removes the directories made for a write that failed; one that is in use by now stays. */
 export function removeEmpty(disk: DiskCalls, directories: readonly string[]): void {
   for (const directory of directories.toReversed()) {
     try {
@@ -96,7 +96,7 @@ export function removeEmpty(disk: DiskCalls, directories: readonly string[]): vo
   }
 }
 
-/** Removes a file or a folder with everything in it, links as such; what is not there is no error. */
+/** Removes a file, or a folder with everything in it; links themselves, and no error when nothing is there. */
 export function removeTree(disk: DiskCalls, path: string): void {
   disk.rmSync(path, { recursive: true, force: true, maxRetries: 3 });
 }

@@ -1,7 +1,7 @@
-// Long work as whoever waits for it sees it: how far it is, and a way to stop it.
+// Progress of a long operation, and how to cancel it.
 export interface Work {
-  /** Aborted when a person stops it: what is done stays, the rest is left. */
+  /** Aborted when a person stops it: what is done stays. */
   readonly signal: AbortSignal;
-  /** Told now and then; `done` equals `total` at the end. */
+  /** Called now and then; `done` equals `total` at the end. */
   report(done: number, total: number): void;
 }

@@ -5,13 +5,10 @@ export const ROOT_ADDRESS = "/root";
 
 const MAIN_AGENT = "main agent";
 
-/**
- * What a session is called that was given a root task and could not join it. It is an agent of nothing: `/root` would mean
- * the task that it is not in.
- */
+/** The address of a session that could not join the root task it was given: `/root` would mean that task. */
 export const APART_ADDRESS = "/apart";
 
-/** Addresses stand in headers, errors and lists, so they have a length, in characters. */
+/** Addresses are shown in headers, errors and lists, so their length is bounded, in characters. */
 export const ADDRESS_MAX_CHARS = 512;
 
 const SEGMENT = /^[a-z0-9_]+$/;
@@ -35,7 +32,7 @@ export function isBelow(address: string, ancestor: string): boolean {
   return address.startsWith(`${ancestor}/`);
 }
 
-/** An agent as people call it: `/root` reads like a directory to them. A remark behind the address stays. */
+/** An agent's name for people, to whom `/root` reads like a directory. A remark behind the address stays. */
 export function agentName(address: string): string {
   const [path = "", ...remark] = address.split(" ");
   if (!isAddress(path)) return address;
@@ -44,7 +41,7 @@ export function agentName(address: string): string {
   return [name, ...remark].join(" ");
 }
 
-/** A name as an absolute address, without a look at whether it is one: a relative name is below `current`. */
+/** A name as an absolute address, unchecked: a relative name is below `current`. */
 function absolute(current: string, name: string): string {
   return name.startsWith("/") ? name : `${current}/${name}`;
 }

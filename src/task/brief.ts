@@ -1,6 +1,6 @@
-// The headings of what a dispatched task's child is told: by them its goal is found again in the child's history. Pure.
+// The headings of a dispatched task's prompt: by them its goal is found again in the child's history. Pure.
 
-/** The transcript, when there is one, stands first; every line of it is quoted. */
+/** The transcript, when there is one, comes first; every line of it is quoted. */
 export const EARLIER_HEADING = "# Earlier turns (quoted for reference, newest last)";
 export const TASK_HEADING = "# Task";
 

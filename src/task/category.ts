@@ -40,7 +40,7 @@ export function canRead(viewer: Category, owner: Category): boolean {
   return owner === null || viewer === owner;
 }
 
-/** The same of content whose category may be unknown: then it may not be read. */
+/** The same for content whose category may be unknown: then it may not be read. */
 export function mayRead(viewer: Category, owner: Category | undefined): boolean {
   return owner !== undefined && canRead(viewer, owner);
 }
@@ -61,8 +61,8 @@ export interface CategoryChoice {
 }
 
 /**
- * What a new task's content is. `declared` is undefined only in internal flows that quote the parent's content; whoever
- * knows the content declares null for ordinary content, or the owner's own category.
+ * What a new task's content is. `declared` is undefined only in internal flows that quote the parent's content; a caller
+ * that knows the content declares null for ordinary content, or the owner's own category.
  */
 export function taskCategoryChoice(declared: Category | undefined, owner: Category): CategoryChoice {
   if (declared === undefined) return { own: false, category: owner };
@@ -85,7 +85,7 @@ export interface Categorized {
   readonly categoryOwn: boolean;
 }
 
-/** Why a child may not stand below this parent; undefined when it may. */
+/** Why a child may not be below this parent; undefined when it may. */
 export function categoryProblem(parent: Categorized, child: Categorized): string | undefined {
   if (child.category === parent.category) return undefined;
   if (!child.categoryOwn) return `${child.address} has not the category of its parent ${parent.address}`;

@@ -18,9 +18,9 @@ export interface TaskContext {
   readonly rootSessionId: string;
 }
 
-/** A task, and who the session that is given this is in it. */
+/** A task, and which agent of it the session becomes. */
 export interface TaskMembership extends TaskContext {
-  /** Address of an agent of the task, below which this one stands; `/root` when left out. */
+  /** Address of an agent of the task, below which this one is placed; `/root` when left out. */
   readonly parentAgentName?: string;
   /**
    * One or more names below the parent (`reviewer`, `reviewer/checker`), or an absolute address there; an automatic one
@@ -31,7 +31,7 @@ export interface TaskMembership extends TaskContext {
   readonly category?: Category;
   /**
    * True where the session is of no use outside its task: one that cannot join fails at its start and sends nothing to a
-   * model. Left out or false, it goes on apart from the task, and says so.
+   * model. Left out or false, it continues apart from the task, and says so.
    */
   readonly required?: boolean;
 }
@@ -135,7 +135,7 @@ function contextIn(value: Readonly<Record<Field, unknown>>, checked: Checked): T
   const rule = `it must be the root's session id, 1 to ${ID_MAX_CHARS} characters`;
   if (!isId(runId)) throw malformed(checked, "runId", runId, rule);
   if (!isId(rootSessionId)) throw malformed(checked, "rootSessionId", rootSessionId, rule);
-  // Of two tasks, half of each would be read.
+  // With two ids, half of each task would be read.
   if (runId !== rootSessionId) {
     const message = `it is unlike runId ${shownValue(runId)}, and a context names one root task by both`;
     throw malformed(checked, "rootSessionId", rootSessionId, message);

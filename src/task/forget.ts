@@ -1,5 +1,5 @@
-// Removing what a root task has left on the disk: at a person's word, and of itself where its root has no session file. It
-// must never remove what a running session uses; the host's own session files are not its business.
+// Removes what a root task has left on the disk: when a person asks, and by itself where its root has no session file. It
+// must never remove what a running session uses, nor the host's own session files.
 import { randomUUID } from "node:crypto";
 import { dirname, join } from "node:path";
 import { shownValue, TokenBudgetError } from "../errors.ts";
@@ -12,18 +12,18 @@ import { isEphemeral, memoryFolder, rootNotes, taskLayout, tasksFolder } from ".
 import { Locators } from "./locator.ts";
 import { Registry } from "./registry.ts";
 
-/** What ended in good order is swept by others only after so long: its root may come back, as in a reload. */
+/** How long others leave a task alone that ended in good order: its root may come back, as in a reload. */
 const ENDED_REST_MS = 600_000;
 /**
- * What did not end in good order and ran elsewhere, or nobody knows where, only when nothing was written there for so
- * long: its process may run where its id cannot be seen, in a container or on another machine with the same home.
+ * How long nothing must have been written before a task is swept that crashed elsewhere, or in an unknown place: its process
+ * may still run where its id cannot be seen, in a container or on another machine with the same home.
  */
 const CRASHED_REST_MS = 86_400_000;
 
-/** A file's time is that of its disk, or of a process that has set it: so far they may differ. */
+/** A file's time comes from its disk, or from a process that has set it: how far the two may differ. */
 const AHEAD_MAX_MS = 60_000;
 
-/** What is being removed is called so until it is gone: no session's folder begins with a dot. */
+/** Prefix of a folder that is being removed: no session's folder begins with a dot. */
 const FORGOTTEN = ".forgotten-";
 
 export interface ForgetOptions {
@@ -43,7 +43,7 @@ export async function removeTask(context: TaskContext, { agentDir, disk = NODE_D
     for (const agent of roster) for (const file of locators.filesOf(context, agent)) removeTree(disk, file);
     const notes = rootNotes(storageRoot, rootSessionId);
     if (!isWhole) for (const path of [notes, `${notes}.meta`]) removeTree(disk, path);
-    // The lock lies in it: the next session starts anew there, and loses nothing to a removal that is not done yet.
+    // The lock is in it: the next session starts with new folders, and an unfinished removal takes nothing from it.
     disk.renameSync(directory, forgotten);
   });
   removeTree(disk, forgotten);
@@ -108,11 +108,11 @@ export async function endEphemeral(context: TaskContext, options: ForgetOptions)
 }
 
 export interface SweepOptions extends ForgetOptions {
-  /** The storage of who sweeps: never removed, whatever its registry says; removals that were cut off in it are finished. */
+  /** The sweeping session's own storage: never removed, whatever its registry says; unfinished removals in it are finished. */
   readonly own?: string | undefined;
 }
 
-/** Removes what roots without a session file have left whose processes are gone. To be called at start; it never throws. */
+/** Removes what roots without a session file have left, once their processes are gone. Called at start; never throws. */
 export async function sweepEphemeral(options: SweepOptions): Promise<void> {
   const { agentDir, own, disk = NODE_DISK } = options;
   const folder = memoryFolder(agentDir);
@@ -129,13 +129,13 @@ export async function sweepEphemeral(options: SweepOptions): Promise<void> {
   }
 }
 
-/** What is left in a folder of removals that did not come to their end. */
+/** Finishes removals in a folder that were cut off. */
 function removeForgotten(disk: DiskCalls, folder: string, names = namesIn(disk, folder)): void {
   for (const name of names.filter((one) => one.startsWith(FORGOTTEN))) {
     try {
       removeTree(disk, join(folder, name));
     } catch {
-      // Somebody else removes it too, or will.
+      // Another process removes it too, or will.
     }
   }
 }
@@ -150,7 +150,7 @@ function isLeftBehind(context: TaskContext, disk: DiskCalls): boolean {
       const paths = walkPlainFiles(disk, storageRoot, () => true).files.map(({ path }) => join(storageRoot, path));
       return measureRest(disk, storageRoot, paths) > CRASHED_REST_MS;
     }
-    // Its root was killed here, and does not come back.
+    // Its root was killed on this machine and cannot come back.
     if (agents.some(({ parent, fate }) => parent === null && fate === "gone")) return true;
     return measureRest(disk, storageRoot, [registry.layout.registry]) > ENDED_REST_MS;
   } catch {
@@ -160,8 +160,8 @@ function isLeftBehind(context: TaskContext, disk: DiskCalls): boolean {
 }
 
 /**
- * Looks for how long none of the files was written, by the clock of their disk. A time that is yet to come, of a clock that
- * has been set right since, is set to the present: the rest begins now.
+ * How long none of the files was written, by the clock of their disk. A time in the future, from a clock that was set right
+ * since, is set to now: the wait begins again.
  */
 function measureRest(disk: DiskCalls, storageRoot: string, files: readonly string[]): number {
   const nowMs = diskNowMs(disk, join(dirname(storageRoot), `${FORGOTTEN}${randomUUID()}`));
@@ -179,7 +179,7 @@ function namesIn(disk: DiskCalls, folder: string): readonly string[] {
   try {
     return disk.readdirSync(folder);
   } catch {
-    // Not there, or not to be looked at: nothing of ours to remove.
+    // Not there, or not readable: nothing of ours to remove.
     return [];
   }
 }

@@ -28,7 +28,7 @@ function identityIn(sessionFile: string, disk: DiskCalls | undefined): SessionId
       return { sessionId: header.id, sessionFile, createdAt: Number.isNaN(createdAt) ? 0 : createdAt };
     }
   } catch {
-    // No header: the name may still tell.
+    // No header: the name may hold the id.
   }
   const [, sessionId] = FILE_NAME.exec(basename(sessionFile)) ?? [];
   return sessionId === undefined ? undefined : { sessionId, sessionFile, createdAt: 0 };

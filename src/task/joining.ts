@@ -13,7 +13,7 @@ export class Joining {
     return this.#membership;
   }
 
-  /** The first membership counts. Throws when it is none. */
+  /** The first membership counts. Throws when it is malformed. */
   take(handed: Membership): Handover {
     const membership = parseMembership(handed);
     this.#membership ??= membership;

@@ -10,11 +10,11 @@ const STORAGE_FOLDER = "pi-token-budget";
 const MEMORY_FOLDER = "memory";
 const HASH_HEX_DIGITS = 32;
 const AUTOMATIC_NAME_HEX_DIGITS = 12;
-/** Behind a label: a name stands in every line about its agent, and only agents of one label can collide. */
+/** After a label: the name is in every line about its agent, and only agents of one label can collide. */
 const LABELLED_NAME_HEX_DIGITS = 8;
 const LABEL_MAX_CHARS = 32;
 
-/** A child's launcher puts its session file at most so many folders below the root's. */
+/** How many folders below the root's a launcher may put a child's session file. */
 const LAUNCHER_FOLDERS_MAX = 32;
 
 type Whereabouts = Pick<SessionIdentity, "sessionId" | "sessionFile">;
@@ -33,13 +33,13 @@ export function sessionKey({ sessionId, sessionFile }: Whereabouts): string {
   return sessionFile === undefined ? sessionId : resolve(sessionFile);
 }
 
-/** What its launcher calls a child, as the beginning of a name; empty when nothing of it can stand in one. */
+/** A child's label, as the beginning of its name; empty when no character of it can be in one. */
 function labelOf(calledBy: string): string {
-  const words = calledBy.toLowerCase().replace(/[^a-z0-9]+/g, "_");
-  return words.replace(/^_+/, "").slice(0, LABEL_MAX_CHARS).replace(/_+$/, "");
+  const plain = calledBy.toLowerCase().replace(/[^a-z0-9]+/g, "_");
+  return plain.replace(/^_+/, "").slice(0, LABEL_MAX_CHARS).replace(/_+$/, "");
 }
 
-/** The name of a child that was given none; what its launcher calls it makes it one that a parent recognises. */
+/** The name of a child that was given none; its launcher's label makes it one that a parent recognises. */
 export function automaticName(key: string, calledBy?: string): string {
   const label = calledBy === undefined ? "" : labelOf(calledBy);
   const digits = label === "" ? AUTOMATIC_NAME_HEX_DIGITS : LABELLED_NAME_HEX_DIGITS;
@@ -64,7 +64,7 @@ function folderOf(id: string): string {
   return PLAIN_ID.test(id) && !WINDOWS_DEVICE.test(id) ? id : hashedId(id);
 }
 
-/** Where sessions without a file lie, each root in a folder of its own: with the root's end it goes as a whole. */
+/** Where sessions without a file keep their data, each root in a folder that is removed whole when the root ends. */
 export function memoryFolder(agentDir: string): string {
   return join(agentDir, STORAGE_FOLDER, MEMORY_FOLDER);
 }

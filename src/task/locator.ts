@@ -137,7 +137,7 @@ export class Locators {
     if (location.parent === null) return NONE;
     const problem =
       `This session was the agent ${location.address} of a root task, and that task is gone ` +
-      `(${location.storageRoot}). The session goes on by itself.`;
+      `(${location.storageRoot}). The session continues on its own.`;
     return { type: "unusable", problem };
   }
 

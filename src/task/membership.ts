@@ -16,7 +16,7 @@ import type { ForkSource, Seat } from "./seats.ts";
 export interface OpenTaskOptions extends Omit<PresenceOptions, "report"> {
   /** Joins the session to another one's task; checked by `parseMembership`. */
   readonly membership?: TaskMembership | undefined;
-  /** Told of each problem once; the session goes on. */
+  /** Called once for each problem; the session continues. */
   readonly report?: ((problem: string) => void) | undefined;
 }
 
@@ -46,7 +46,7 @@ function foldersWithMeta(folder: string, disk: DiskCalls = NODE_DISK): readonly 
 /** One session's place in its root task. */
 export class SessionTask {
   readonly context: TaskContext;
-  /** The session's own address, as it is spoken of. */
+  /** The session's own address, as it is shown. */
   readonly agent: string;
   /** Its address in the registry; another one only when it is apart. */
   readonly place: string;
@@ -94,7 +94,7 @@ export class SessionTask {
     return this.#seat.problem ?? this.presence.problem;
   }
 
-  /** Whether it goes on by itself, in a storage of its own. */
+  /** Whether it runs apart from its task, in a storage of its own. */
   get isApart(): boolean {
     return this.#seat.problem !== undefined;
   }
@@ -103,7 +103,7 @@ export class SessionTask {
   assertJoined(what: string): void {
     const { problem } = this;
     if (problem === undefined) return;
-    const message = `${what} is not to be had here, because this session could not join its root task: ${problem.message}`;
+    const message = `${what} is not available here, because this session could not join its root task: ${problem.message}`;
     throw new TokenBudgetError(problem.code, message, { cause: problem });
   }
 
@@ -142,7 +142,7 @@ export class SessionTask {
     return this.#self().category;
   }
 
-  /** Whether it goes with its root's end. */
+  /** Whether its storage is removed when its root ends. */
   get isEphemeral(): boolean {
     return isEphemeral(this.context.storageRoot, this.#options.agentDir);
   }
@@ -194,7 +194,7 @@ export class SessionTask {
     return roster;
   }
 
-  /** The session in its own storage, by the name that it goes by. */
+  /** The session in its own storage, under its name there. */
   #apart(): TaskAgent {
     return { ...this.#self(), address: this.agent, running: true };
   }

@@ -4,7 +4,7 @@ import { Locators } from "./locator.ts";
 import { type OpenTaskOptions, SessionTask } from "./membership.ts";
 import { foundSeat, memberSeat, ownRoot, ownSeat, type Seat, withUsableId } from "./seats.ts";
 
-const STAYS_APART = "The session goes on apart from the task: it can neither read nor write anything there.";
+const STAYS_APART = "The session continues apart from the task: it can neither read nor write anything there.";
 const SENDS_NOTHING = "Its task is required, so this session sends nothing to a model.";
 
 /**
@@ -39,7 +39,7 @@ export function openTask(options: OpenTaskOptions): SessionTask {
   const refusal = task.refusal();
   if (refusal === undefined) return task;
   const { problem, category: strictest } = refusal;
-  if (!membership) return alone(`${problem.message} The session goes on as a root task of its own.`, strictest);
+  if (!membership) return alone(`${problem.message} The session continues as a root task of its own.`, strictest);
   report(`${problem.message} ${membership.required ? SENDS_NOTHING : STAYS_APART}`);
   return open({ ...ownRoot(identity, options.agentDir, strictest), locate: false, problem });
 }

@@ -24,7 +24,7 @@ export interface PresenceOptions extends SeatOptions {
   readonly contentOf?: ((agent: RosterAgent) => Category | undefined) | undefined;
   /** Tools of this package that the session runs without. */
   readonly lacks?: readonly string[] | undefined;
-  /** Told of each problem once; the session goes on. */
+  /** Called once for each problem; the session continues. */
   readonly report: (problem: string) => void;
   readonly staleLockMs?: number | undefined;
   readonly lockWaitMs?: number | undefined;
@@ -103,7 +103,7 @@ export class Presence {
   /**
    * Registers the session and writes its locator, once. To be awaited before the first durable write, and by a child
    * when it starts. Rejects when the place is not the session's own; then nothing may be written there. A session whose
-   * place is certain goes on when the disk fails, with a report, and tries again with its next write.
+   * place is certain continues when the disk fails, with a report, and tries again with its next write.
    */
   join(): Promise<void> {
     this.#joining ??= this.#join().catch((error: unknown) => {
@@ -141,7 +141,7 @@ export class Presence {
     try {
       await new Locators(this.#options).save(identity, { sessionId, sessionFile, sessionCreated, ...task });
     } catch (error) {
-      report(`${messageOf(error)} Until then the session goes on, and is not found again in this root task.`);
+      report(`${messageOf(error)} Until then the session continues, and is not found again in this root task.`);
     }
   }
 

@@ -43,7 +43,7 @@ export function noSuchTask({ runId, storageRoot }: TaskContext): TokenBudgetErro
 
 const REGISTRY_FORMAT_VERSION = 1;
 const SHOWN = "The registry of this root task";
-/** A file may change twice in one tick of its clock: one so young is read again. */
+/** A file may change twice in one tick of its clock: a younger one is read again. */
 const SURE_AFTER_MS = 2_000;
 
 interface Known {
@@ -199,13 +199,13 @@ export class Registry implements TaskFacts {
   isRunningState(state: AgentState): boolean {
     if (state.type !== "running") return false;
     const named = { pid: state.pid, start: state.processStart };
-    // A session asks for itself with every request.
+    // Asked with every request.
     if (state.pid !== process.pid) return isRunning(named, this.#disk);
     this.#own ??= thisProcess(this.#disk);
     return isSameStart(named, this.#own);
   }
 
-  /** What has become of the process of an agent; undefined when that has said that it ends. */
+  /** What became of an agent's process; undefined when it has said that it ends. */
   fateOf({ state }: RosterAgent): Fate | undefined {
     if (state.type !== "running") return undefined;
     return fateOf({ pid: state.pid, start: state.processStart }, state.place, this.#disk);
@@ -222,8 +222,8 @@ export class Registry implements TaskFacts {
   }
 
   /**
-   * Whether the storage holds this task, registered or only handed out; never throws. Nobody makes a task by joining it:
-   * a context of a storage that is gone, or of another one's, would start a task that nobody else is in.
+   * Whether the storage holds this task, registered or only handed out; never throws. Joining never makes a task: a context
+   * of a storage that is gone, or of another one, would start a task with no other agent in it.
    */
   holdsTask(): boolean {
     try {
@@ -233,12 +233,12 @@ export class Registry implements TaskFacts {
     }
   }
 
-  /** Makes the task's directory, so that who is given its context finds it. */
+  /** Makes the task's directory, so that a session given its context finds it. */
   makeDirectory(): void {
     ensurePrivateDirectory(this.#disk, this.layout.directory);
   }
 
-  /** Removes what killed processes left beside the registry. To be called at start. */
+  /** Removes what killed processes left beside the registry. Call it at start. */
   sweep(): Sweep {
     return this.#store.sweep();
   }

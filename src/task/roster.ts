@@ -157,7 +157,7 @@ function freeName(roster: Roster, address: string): string {
   return `${base}_${number}`;
 }
 
-/** A root that has not registered itself yet, or that is no session: ordinary, since a decision would have entered it. */
+/** A root that has not registered yet, or that is no session: ordinary, since a decision would have registered it. */
 function silentRoot(task: TaskFacts, created: string): RosterAgent {
   return {
     address: ROOT_ADDRESS,
@@ -174,7 +174,7 @@ function silentRoot(task: TaskFacts, created: string): RosterAgent {
   };
 }
 
-/** The roster with its root, which may have said nothing yet. */
+/** The roster with its root, which may not have registered yet. */
 export function withRoot(roster: Roster, task: TaskFacts, created: string): Roster {
   return agentAt(roster, ROOT_ADDRESS) === undefined ? [...roster, silentRoot(task, created)] : roster;
 }
@@ -212,7 +212,7 @@ export function withParentContent(
   contentOf: (agent: RosterAgent) => Category | undefined,
 ): Roster {
   const { parent, declared, created } = wanted;
-  // What is declared ordinary takes nothing from its parent, and an agent of the task has its category.
+  // An ordinary child takes nothing from its parent, and a registered one has its category.
   if (parent === null || declared === null || agentOf(roster, wanted)) return roster;
   const known = agentAt(roster, parent);
   // A root that is not in the registry may have been there, and have its journal.
@@ -240,9 +240,9 @@ export function withEnded(roster: Roster, address: string, pid: number, left: Ag
 /** A person's decision at a time: it moves everything below the agent too, ordinary tasks included. */
 export function withCategory(roster: Roster, address: string, category: Category, decided: string): Roster {
   const moved = { category, decided };
-  const dyed = changed(roster, address, { ...moved, categoryOwn: true });
+  const decidedAgent = changed(roster, address, { ...moved, categoryOwn: true });
   return roster.map((other) => {
-    if (other.address === address) return dyed;
+    if (other.address === address) return decidedAgent;
     return isDescendant(roster, other, address) ? { ...other, ...moved } : other;
   });
 }
@@ -270,9 +270,9 @@ function changed(
     throw new TokenBudgetError("unknown_agent", `There is no agent ${shownValue(address)} in this root task.`);
   }
   const above = agent.parent === null ? undefined : agentAt(roster, agent.parent);
-  const dyed: RosterAgent = { ...agent, ...change };
-  const problem = above && categoryProblem(above, dyed);
-  if (problem === undefined) return dyed;
+  const after: RosterAgent = { ...agent, ...change };
+  const problem = above && categoryProblem(above, after);
+  if (problem === undefined) return after;
   throw new TokenBudgetError(
     "refused",
     `The category of ${address} was not changed: ${problem}. Give the parent's own category, or none.`,

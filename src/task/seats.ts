@@ -129,7 +129,7 @@ function launchedBy({ identity, disk }: SeatOptions, context: TaskContext): stri
 function automaticPlace(options: SeatOptions, context: TaskContext, parentAgentName: string | undefined) {
   const name = automaticName(sessionKey(options.identity), options.subagent);
   const parent = parentAgentName === undefined ? launchedBy(options, context) : parentAddress(parentAgentName);
-  // Deeper than an address can say, a child stands below the root.
+  // A child too deep for an address is placed below the root.
   const isTooDeep = parent.length + 1 + name.length > ADDRESS_MAX_CHARS;
   const under = isTooDeep && parentAgentName === undefined ? ROOT_ADDRESS : parent;
   return { parent: under, address: childAddress(under, name) };

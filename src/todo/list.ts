@@ -4,14 +4,14 @@ import { isRecord } from "../shapes.ts";
 import { countCodePoints, plainLine } from "../storage/text.ts";
 
 export const TODO_STATUSES = ["pending", "in_progress", "completed"] as const;
-/** How an item stands; at most one of a list is `in_progress`. */
+/** An item's status; at most one item of a list is `in_progress`. */
 export type TodoStatus = (typeof TODO_STATUSES)[number];
 
 /** One item of a todo list. */
 export interface TodoItem {
   /** What is to be done, at most 2,000 characters. */
   readonly content: string;
-  /** How it stands. */
+  /** Its status. */
   readonly status: TodoStatus;
 }
 

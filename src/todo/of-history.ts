@@ -1,9 +1,9 @@
-// Another agent's todo list, as its history tells it: what its newest successful write said. Pure.
+// Another agent's todo list, from its history: what its newest successful write holds. Pure.
 import type { ItemSource } from "../history/source.ts";
 import { isRecord } from "../shapes.ts";
 import { isTodoItem, type TodoItem } from "./list.ts";
 
-/** A list is looked for in so many of the newest items. */
+/** How many of the newest items are searched for a list. */
 const SEARCH_ROWS_MAX = 2_000;
 
 function todosIn(details: unknown): readonly TodoItem[] | undefined {

@@ -1,4 +1,4 @@
-// The todo list as the branch says it: the last write on it, and nothing else. Pure.
+// The todo list of a branch: the last write on it, and nothing else. Pure.
 
 import type { BranchIndex } from "../log/branch.ts";
 import { isRecord } from "../shapes.ts";
@@ -29,7 +29,7 @@ export interface TodoState {
 
 export const NO_TODOS: TodoState = { todos: [], clearedByUser: false, window: 0, isFolded: false };
 
-/** Session files are not validated, so what is no item of a list is passed over. */
+/** Session files are not validated, so what is no item of a list is skipped. */
 function itemsIn(data: Record<string, unknown>): TodoItem[] {
   return Array.isArray(data.todos) ? copyOf(data.todos.filter(isTodoItem)) : [];
 }
@@ -43,7 +43,7 @@ export function clearedEntry(agent: string): TodoEntry {
 }
 
 /**
- * The list of an agent on its branch. A root session takes over what it finds, since a person's fork goes on with the
+ * The list of an agent on its branch. A root session takes over what it finds, since a person's fork continues the
  * same work; a child has only what it wrote itself.
  */
 export function todoState(branch: BranchIndex, agent: string): TodoState {

@@ -61,7 +61,7 @@ export function todoAnswerText({ todos, dropped, clearedByUser, bound }: TodoAns
   return [...checklist(todos, room), ...notices].join("\n").toWellFormed();
 }
 
-/** The open items for the bootstrap of the next window, the active one first; empty when there is nothing to say. */
+/** The open items for the bootstrap of the next window, the active one first; empty when there are none to show. */
 export function openTodos({ todos, clearedByUser, window }: TodoState, currentWindow: number): string {
   // Said in the first bootstrap after it: later ones find it in an older window.
   if (clearedByUser) return window === currentWindow ? TODOS_CLEARED_NOTICE : "";

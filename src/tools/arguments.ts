@@ -1,12 +1,12 @@
-// A tool's arguments against its own table, on what the model sent, before a host coerces anything. Read leniently where
-// a value can only mean one thing, and then the result says so; everything else that is wrong is an error that teaches.
+// Checks a tool's arguments against its table, as the model sent them, before a host coerces anything. A value that can only
+// mean one thing is read leniently, and the result says so; everything else that is wrong is an error that says what to send.
 
 import { shownValue, TokenBudgetError } from "../errors.ts";
 import { readAsNotice } from "../prompts.ts";
 import { isRecord } from "../shapes.ts";
 import { type ParamSpec, type ParamsOf, TOOL_SPECS, type ToolName, type ToolSpec } from "./specs.ts";
 
-/** A kind of value, as sentences name it. */
+/** A kind of value, in words. */
 const KINDS = { string: "a string", integer: "a whole number", boolean: "true or false", array: "an array" } as const;
 
 function ruleOf(param: ParamSpec): string {
@@ -32,13 +32,13 @@ function fits(value: unknown, param: ParamSpec): boolean {
   }
 }
 
-/** Where fields are checked, as an error says it: a tool's parameters, or an object in one of them. */
+/** Where fields are checked, for errors: a tool's parameters, or an object in one of them. */
 interface Place {
   readonly tool: string;
   /** Before a field's name: empty for a parameter, `todos[2].` inside an array. */
   readonly prefix: string;
   readonly fields: ToolSpec["params"];
-  /** What was read otherwise than it was sent; sentences for the model. */
+  /** What was read differently from how it was sent; sentences for the model. */
   readonly notices: string[];
 }
 
@@ -54,7 +54,7 @@ function inJson(text: string, isKind: (value: unknown) => boolean): unknown {
   }
 }
 
-/** The one thing that a string can mean for a parameter that takes none; undefined when it means nothing. */
+/** The one thing a string can mean for a parameter that takes no string; undefined when it means nothing. */
 function meantBy(text: string, type: ParamSpec["type"]): unknown {
   switch (type) {
     case "string":
@@ -68,7 +68,7 @@ function meantBy(text: string, type: ParamSpec["type"]): unknown {
   }
 }
 
-/** No count or offset is larger than what a number tells exactly: a larger one is clamped like any limit. */
+/** Counts and offsets are safe integers: a larger one is clamped like any limit. */
 function clamped(value: unknown): unknown {
   if (typeof value !== "number") return value;
   return Math.max(-Number.MAX_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, value));
@@ -131,7 +131,7 @@ function checkedFields(given: object, place: Place): Record<string, unknown> {
 /** Arguments as a tool takes them: nulls of nullable parameters are dropped, large numbers clamped. */
 export interface ReadArguments<N extends ToolName> {
   readonly params: ParamsOf<N>;
-  /** What was read otherwise than it was sent. */
+  /** What was read differently from how it was sent. */
   readonly notices: readonly string[];
 }
 
@@ -164,7 +164,7 @@ export function isValidCall(toolName: string, args: unknown): boolean {
 const NULLED: ReadonlySet<unknown> = new Set(["", 0, false]);
 
 /**
- * The arguments that a host hands to a tool: as `sent` where the host has made a null of what was sent, and otherwise
+ * The arguments that a host passes to a tool: as `sent` where the host has turned what was sent into a null, and otherwise
  * as they are, since another extension may have changed them. `sent` is undefined for a call that is not on the log.
  */
 export function argumentsToRun<N extends ToolName>(name: N, handed: unknown, sent: unknown): ReadArguments<N> {

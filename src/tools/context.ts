@@ -14,12 +14,12 @@ export interface ContextToolParts {
   readonly phase: () => Phase;
   /** The addresses this agent may see. */
   readonly agents: () => readonly string[];
-  /** What those of them that are known to have been asked something were asked first, by address. */
+  /** The first request of each agent whose first request is known, by address. */
   readonly firstRequests: () => Promise<Readonly<Record<string, string>>>;
   /** Soft warnings about notes that have grown large. */
   readonly warnings: () => readonly string[];
   readonly newContext: (toolCallId: string) => NewContext;
-  /** Whether this package goes on after a change; otherwise the run ends here and another extension resumes. */
+  /** Whether this package continues after a change; otherwise the run ends here and another extension resumes. */
   readonly ownsContinuation: () => boolean;
 }
 

@@ -11,7 +11,7 @@ export interface ToolCall {
   readonly signal: AbortSignal | undefined;
 }
 
-/** What a tool answers: text for the model, the same facts typed for renderers and tests. */
+/** A tool's answer: text for the model, and the same facts as data for renderers and tests. */
 export interface ToolAnswer {
   readonly text: string;
   readonly images?: readonly ImageBlock[];
@@ -75,7 +75,7 @@ export function toolSchema(spec: ToolSpec): TSchema {
   return objectSchema(spec.params);
 }
 
-/** A limit as it is used: the default when omitted, the maximum when above it. */
+/** The limit in use: the default when omitted, the maximum when above it. */
 export function usedLimit(
   param: { readonly default: number; readonly maximum: number },
   given: number | undefined,

@@ -1,5 +1,5 @@
-// The four history tools: ask the reader, shape the answer, and nothing else. They never write and never show more of
-// an image than its kind and size but in a read.
+// The four history tools: ask the reader, shape the answer, and nothing else. They never write, and only a read shows more of
+// an image than its kind and size.
 
 import { HistoryReader, type ItemQuery, type ListedItem, type ListedWindow, searchedFor } from "../history/reader.ts";
 import { MatchScan, type Needle, PIECE_UNITS, previewOf, regionsOf, shownMatchesMax } from "../history/search.ts";
@@ -19,7 +19,7 @@ import { TOOL_SPECS, type ToolName } from "./specs.ts";
 /** Lists and searches stay below this, however large outputs may be. */
 export const HISTORY_LIST_MAX_CODE_POINTS = 6_000;
 
-/** A page costs a page: behind a full one, matches are counted in so many more items. */
+/** A page costs a page: beyond a full one, matches are counted in this many more items. */
 const COUNTED_BEYOND_PAGE_ROWS = 800;
 
 /** Kinds of images named in a row, and how long a kind may be: both come from the log and may be anything. */
@@ -51,7 +51,7 @@ interface FilterParams {
   readonly recent_first?: boolean;
 }
 
-/** A value that says with which row to begin, as hints give it: `w3 from 1a2b3c4d`, `from w33`. */
+/** A parameter that says which row to begin with, as hints give it: `w3 from 1a2b3c4d`, `from w33`. */
 const FROM_ITEM = /^(?:(w\d+) )?from (.+)$/s;
 const FROM_WINDOW = /^(?:(\S+) )?from (w\d+)$/;
 
@@ -71,7 +71,7 @@ function windowsOf(given: string | undefined): { readonly agentName?: string | u
   return from === undefined ? { agentName: given } : { agentName, from };
 }
 
-/** How items are gone on with, and what else makes their list shorter. */
+/** How to continue a list of items, and what else makes it shorter. */
 function itemsHint(params: FilterParams, limit: number, narrowing: string): (left: LeftOut<ListedItem>) => string {
   const { windowId } = windowFilter(params.window_id);
   return ({ next, limitHelps, isShort }) =>
@@ -87,7 +87,7 @@ function filtersOf({ window_id, role, tool_namespace, tool_name }: FilterParams)
   return { window_id, role, tool_namespace, tool_name };
 }
 
-/** One row more than the limit is asked for: the one to go on with. */
+/** One row more than the limit is asked for: the one to continue with. */
 function queryOf(params: FilterParams, limit: number, call: ToolCall): ItemQuery {
   return {
     filter: {
@@ -114,7 +114,7 @@ function windowRow({ window, items, firstItemId, lastItemId, startedAt, endedAt,
   };
 }
 
-/** What is said of an item's images everywhere; undefined when it has none. */
+/** The description of an item's images; undefined when it has none. */
 function describedImages(images: readonly ImageBlock[]): JsonRow | undefined {
   if (images.length === 0) return undefined;
   const types = [...new Set(images.map((image) => shorten(image.mimeType, IMAGE_TYPE_MAX_CODE_POINTS)))];
@@ -151,7 +151,7 @@ function itemRow(item: ListedItem, previewChars: number): JsonRow {
   };
 }
 
-/** A found item whose matches are looked for once, however often its row is sized. */
+/** A found item whose matches are searched once, however often its row is sized. */
 interface FoundRow extends ListedItem {
   readonly scan: MatchScan;
 }
@@ -168,13 +168,13 @@ function foundRow({ row, text, scan }: FoundRow, needle: Needle, previewChars: n
   };
 }
 
-/** Long items are gone through before they are laid out: as many matches as their rows can show, or all there are. */
+/** Long items are searched before they are laid out: as many matches as their rows can show, or all there are. */
 function* findingShown(rows: readonly FoundRow[], previewChars: number): Generator<void, void> {
   for (const { text, scan } of rows)
     if (text.points.text.length > PIECE_UNITS) yield* scan.finding(shownMatchesMax(previewChars));
 }
 
-/** Images come with the page that begins the item; every page's header tells of them. */
+/** Images come with the page that begins the item; every page's header mentions them. */
 function readImages(images: readonly ImageBlock[], offset: number, takesImages: boolean) {
   const described = describedImages(images);
   if (!described) return { attached: [], header: undefined };

@@ -19,7 +19,7 @@ import { TOOL_SPECS, type ToolName } from "./specs.ts";
 /** A matching line is shown at most this long. */
 export const NOTE_LINE_MAX_CODE_POINTS = 400;
 
-/** So many files that are no readable notes are named. */
+/** How many files that are not readable notes are named. */
 const LEFT_OUT_NAMED_MAX = 3;
 
 /** The part of a store that the tools use. */
@@ -33,7 +33,7 @@ export interface NotesToolDeps {
   readonly agent: () => string;
   /** The notes of an agent; throws when there is no such agent or its notes may not be read. */
   readonly notesToRead: (agent: string) => ToolNotes;
-  /** The same for a write. Of notes that may be written but not read, the answer says nothing. */
+  /** The same for a write. An answer says nothing of notes that may be written but not read. */
   readonly notesToWrite: (agent: string) => Promise<{ readonly notes: ToolNotes; readonly readable: boolean }>;
   readonly limits: () => { readonly maxToolOutputChars: number };
   /** Called when a note is saved; under a fence it may be the checkpoint, which `readsBack` then proves. */
@@ -53,7 +53,7 @@ const SEARCH_LIMITS = TOOL_SPECS.notes_search_contents.params;
 
 type NoteHit = NonNullable<NoteSearch["next"]>;
 
-/** Where the rows of a search go on: a note and a line in it. */
+/** Where the rows of a search continue: a note and a line in it. */
 function matchPlace({ path, match }: NoteHit): string {
   return `${path}:${match.line}`;
 }
@@ -64,7 +64,7 @@ function parsedPlace(from: string | undefined): NotePlace | undefined {
   if (path === undefined)
     throw new TokenBudgetError(
       "invalid_path",
-      `path_prefix goes on with //from ${shownValue(from)}; that must be a note and a line, such as plan.md:12.`,
+      `path_prefix ends with //from ${shownValue(from)}; that must be a note and a line, such as plan.md:12.`,
     );
   return { path, line: Number(line) };
 }
@@ -88,7 +88,7 @@ function limitsInTheWay({ files, next }: NoteSearch, maxFiles: number, maxMatche
   return [...(perFile ? ["max_matches_per_file"] : []), ...(ofFiles ? ["max_files"] : [])];
 }
 
-/** The way to what was left out, and what is in the notes' place without being a readable note. */
+/** How to see what was left out, and which files there are not readable as notes. */
 function hintWith(leftOut: LeftOut, ways: LeftOutWays): string {
   const hint = leftOutHint(ways);
   if (leftOut.length === 0) return hint;
@@ -125,7 +125,7 @@ function shownPart({ points, match }: FoundLine, codePoints: number): Part {
   return { from, to: from + room };
 }
 
-/** Of a line that is cut also where the part stands in it, as notes_read_file counts when it reads that line alone. */
+/** For a line that is cut, also the offset of the part in it, as notes_read_file counts when it reads that line alone. */
 function lineRow(line: FoundLine, codePoints: number): JsonRow {
   const { points, path, match } = line;
   if (codePoints === 0) return { path, line: match.line, text: "" };
@@ -152,7 +152,7 @@ function written(notes: ToolNotes, path: string, { bytes, created }: NoteWrite):
   return { text: JSON.stringify(answer), details: answer };
 }
 
-/** A write where nothing may be read: neither answer nor error tells of what is there. */
+/** A write to notes that may not be read: neither answer nor error reveals what is there. */
 async function blindly(path: string, write: Promise<NoteWrite>): Promise<ToolAnswer> {
   try {
     await write;

@@ -1,5 +1,5 @@
 // The two forms in which tools answer: JSON Lines for lists and searches, a header line and exact text for reads.
-// Everything here is sized before it is made; nothing is ever cut afterwards, and no line is ever half a line.
+// Everything is sized before it is made; nothing is cut afterwards, and no line is ever partial.
 import { type CodePointText, countCodePoints, shorten } from "../storage/text.ts";
 import type { ToolAnswer } from "./define.ts";
 
@@ -17,18 +17,18 @@ export interface ListOutput<R> {
   readonly scope: { readonly agent: string } & JsonRow;
   /** How many there are in all, shown or not. */
   readonly total: number;
-  /** They were not counted to the end: there are so many at least. */
+  /** They were not counted to the end: there are at least this many. */
   readonly isAtLeast?: boolean;
-  /** The limit as it was used. */
+  /** The limit in use. */
   readonly limit: number;
   readonly rows: readonly R[];
   /** The first row that the limit left out. */
   readonly beyond?: R | undefined;
-  /** A row with previews of about this many code points in all; of none, as small as a row gets. */
+  /** A row with previews of about this many code points in all; 0 gives the smallest row. */
   readonly render: (row: R, previewChars: number) => JsonRow;
   /** The requested preview; rows without previews leave it out. */
   readonly previewChars?: number;
-  /** What lies where rows come from and could not be made a row; left out besides. */
+  /** What could not be made a row, and is left out as well. */
   readonly unreadable?: number;
   /** How to see what was left out; it must be true. */
   readonly hint: (left: LeftOut<R>) => string;
@@ -36,7 +36,7 @@ export interface ListOutput<R> {
   readonly bound: number;
 }
 
-/** What a list leaves out, as its hint has to know it. */
+/** What a list leaves out, for its hint. */
 export interface LeftOut<R> {
   /** Rows shown. */
   readonly returned: number;
@@ -121,14 +121,14 @@ function fit<R>(list: ListOutput<R>, count: number, room: number): Rendered {
   return best;
 }
 
-/** A row that comes though there is little room, and whether its hint is short for that. */
+/** A row that is shown although there is little room, and whether its hint is shortened for that. */
 interface FirstRow extends Rendered {
   readonly isShort: boolean;
 }
 
 /**
- * The first row where none fits as rows should be: its preview shrinks, then the hint, at last the preview to nothing.
- * However small the bound it comes, so that who follows the hints gets on. `rooms` is what the two hints leave.
+ * The first row where none fits in full: its preview shrinks, then the hint, and at last the preview to nothing. It is shown
+ * however small the bound, so that following the hints always makes progress. `rooms` is what the two hints leave.
  */
 function firstRow<R>(list: ListOutput<R>, rooms: { readonly long: number; readonly short: number }): FirstRow {
   const sizes: number[] = [];
@@ -167,8 +167,8 @@ function longestHint<R>(list: ListOutput<R>, isShort: boolean): string {
 }
 
 /**
- * JSON Lines: scope and counts, the rows, and what was left out. Within `bound`, but for a bound too small for the first
- * line, one row without its preview, and a last line with one way on, which always come.
+ * JSON Lines: scope and counts, the rows, and what was left out. It stays within `bound`, except that the first line, one row
+ * without its preview, and a last line with one way to continue are always there.
  */
 export function listOutput<R>(list: ListOutput<R>): ToolAnswer {
   const { total, limit, unreadable = 0 } = list;
@@ -225,7 +225,7 @@ function headerSize(read: ReadOutput): number {
 }
 
 /**
- * One header line, a newline, and exactly the text of the range. Whatever the bound, the header and one character come.
+ * One header line, a newline, and exactly the text of the range. Whatever the bound, the header and one character are there.
  * An offset past the end is the end.
  */
 export function readOutput(read: ReadOutput): ToolAnswer {

@@ -1,5 +1,5 @@
 // The one table of tool facts: names, parameters, bounds, descriptions. Schemas, validation, registration, limits and
-// the frozen fixture are all derived from it. Every word of a description is paid for on every request.
+// the frozen fixture are all derived from it. Every word of a description costs tokens on every request.
 import { TODO_STATUSES } from "../todo/list.ts";
 
 export interface ParamSpec {

@@ -15,7 +15,7 @@ export type CategoryCommandGuard = Pick<
 const IN_RUN =
   "The category is not changed during a run: what is being sent was allowed under the old one. Wait for its end, or stop it.";
 
-/** A label that no model has would let nothing of this session be sent any more. */
+/** With a label that no model has, nothing of this session could be sent any more. */
 function unknownLabel(label: string, known: readonly string[]): string {
   const there =
     known.length === 0
@@ -27,7 +27,7 @@ function unknownLabel(label: string, known: readonly string[]): string {
 async function change(guard: CategoryCommandGuard, ctx: HostContext, argument: string): Promise<string> {
   const category: Category | undefined = argument.toLowerCase() === ORDINARY ? null : labelOf(argument);
   if (category === undefined)
-    return `${shownValue(argument)} is no label, so nothing was changed: ${LABEL_RULE}; ${ORDINARY} stands for ordinary content.\n${usageOf("category")}`;
+    return `${shownValue(argument)} is no label, so nothing was changed: ${LABEL_RULE}; ${ORDINARY} means ordinary content.\n${usageOf("category")}`;
   const known = guard.labels();
   if (category !== null && !known.includes(category)) return unknownLabel(category, known);
   if (!ctx.isIdle()) return IN_RUN;

@@ -1,5 +1,5 @@
 // How many columns text takes in a terminal, and text cut to columns. Never fewer than a host counts: Pi stops when a
-// line is wider than the terminal, so what is not sure counts as wide. Pure.
+// line is wider than the terminal, so doubtful characters count as wide. Pure.
 import { plainLine } from "../storage/text.ts";
 
 const FIRST_WIDE = 0x1100;
@@ -72,7 +72,7 @@ export function wrapped(text: string, columns: number): string[] {
     while (rest !== "") {
       const end = lineUnits(rest, columns);
       if (end > 0) lines.push(rest.slice(0, end));
-      // A character that is wider than the terminal is passed over.
+      // A character that is wider than the terminal is skipped.
       const next = end > 0 ? end : String.fromCodePoint(rest.codePointAt(0) as number).length;
       rest = rest.slice(next).trimStart();
     }
@@ -80,12 +80,12 @@ export function wrapped(text: string, columns: number): string[] {
   return lines;
 }
 
-/** How far a line's continuation stands in from the line. */
+/** How far a line's continuation is indented. */
 const HANGING_COLUMNS = 2;
-/** Narrower than this nothing is to be gained. */
+/** On narrower terminals indenting gains nothing. */
 const LEAST_COLUMNS = 20;
 
-/** Where a text that does not fit may be broken best: behind its last space or slash, else anywhere. */
+/** Where to break a text that does not fit: after its last space or slash, else anywhere. */
 function breakUnits(text: string, columns: number): number {
   const fits = fittingUnits(text, columns);
   if (fits === text.length) return fits;
@@ -95,7 +95,7 @@ function breakUnits(text: string, columns: number): number {
   return slash > 0 ? slash + 1 : Math.max(fits, 1);
 }
 
-/** An answer of ours laid out for a terminal: lines that go on stand in, and paths are broken behind a slash. */
+/** An answer of ours laid out for a terminal: continued lines are indented, and paths are broken after a slash. */
 export function laidOut(text: string, columns: number): string {
   if (columns < LEAST_COLUMNS) return text;
   return text

@@ -7,10 +7,10 @@ import { safeText } from "./text.ts";
 
 /** One way to call a command. */
 export interface CommandForm {
-  /** As it is typed behind the name, `[name]` where it varies; empty for none. */
+  /** As it is typed after the name, `[name]` where it varies; empty for none. */
   readonly argument: string;
   readonly does: string;
-  /** It takes something away: offered only when its last word was begun, so that Tab and Enter alone never come to it. */
+  /** It removes something: offered only when its last word was begun, so that Tab and Enter alone never reach it. */
   readonly takesAway?: true;
 }
 
@@ -119,10 +119,10 @@ export const COMMANDS = {
       { argument: "on", does: "keeps windows again in this session" },
       {
         argument: "off",
-        does: "gives Pi's own compaction back in this session; notes and history stay",
+        does: "returns compaction to Pi in this session; notes and history stay",
         takesAway: true,
       },
-      { argument: "doctor", does: "looks for problems and says how to mend each" },
+      { argument: "doctor", does: "looks for problems and says how to fix each" },
       {
         argument: "forget",
         does: "removes what this session leaves when it ends: when you quit, or with /new, /resume or /fork; asks first",
@@ -136,11 +136,11 @@ export const COMMANDS = {
 
 export type CommandName = keyof typeof COMMANDS;
 
-/** Below this likeness (0 to 1) a wrong word is none of ours with a slip of the finger. */
+/** Below this likeness (0 to 1) a wrong word is no typo of one of ours. */
 const MISSPELT_LIKENESS = 0.4;
 
-/** Whether an argument of a form is typed as it stands. */
-function isWord({ argument }: CommandForm): boolean {
+/** Whether an argument of a form is typed literally. */
+function isLiteral({ argument }: CommandForm): boolean {
   return argument !== "" && !/[<[]/.test(argument);
 }
 
@@ -167,7 +167,7 @@ function unknownText(name: CommandName, argument: string, words: readonly string
   return `/${name} does not know ${safeText(shownValue(argument))}${question}\n${usageOf(name)}`;
 }
 
-/** Something an argument may be; `about` is shown behind it. */
+/** A possible argument; `about` is shown behind it. */
 export interface Choice {
   readonly value: string;
   readonly about?: string | undefined;
@@ -180,19 +180,19 @@ export interface CommandParts {
   /** The answer to an argument; undefined for one that the command does not know. */
   readonly answer: (argument: string, ctx: HostContext) => string | undefined | Promise<string | undefined>;
   readonly show: (ctx: HostContext, text: string) => void;
-  /** What else an argument may be that begins like this. */
+  /** Other possible arguments that begin like this. */
   readonly complete?: (prefix: string) => readonly Choice[] | Promise<readonly Choice[]>;
 }
 
-/** Those that are offered for a beginning; what is typed whole needs none, since Enter would take it and run nothing. */
+/** The completions of a beginning; a word typed in full gets none, since Enter would choose it instead of running the command. */
 async function completions(
-  words: readonly CommandForm[],
+  literals: readonly CommandForm[],
   complete: CommandParts["complete"],
   prefix: string,
 ): Promise<CommandCompletion[] | null> {
   const more = (await complete?.(prefix)) ?? [];
   const all: readonly Choice[] = [
-    ...words.filter((word) => isOffered(word, prefix)).map(({ argument }) => ({ value: argument })),
+    ...literals.filter((form) => isOffered(form, prefix)).map(({ argument }) => ({ value: argument })),
     ...more,
   ];
   if (all.some(({ value }) => value === prefix)) return null;
@@ -203,12 +203,12 @@ async function completions(
 
 export function defineCommand(name: CommandName, { answer, show, complete }: CommandParts): HostCommand {
   const { description, forms }: CommandSpec = COMMANDS[name];
-  const words = forms.filter(isWord);
-  const names = words.map(({ argument }) => argument);
+  const literals = forms.filter(isLiteral);
+  const names = literals.map(({ argument }) => argument);
   return {
     description,
-    // A completion that cannot be made is none: the host would show its error over what is being typed.
-    getArgumentCompletions: (prefix) => completions(words, complete, prefix).catch(() => null),
+    // A failed completion offers nothing: the host would show its error over what is being typed.
+    getArgumentCompletions: (prefix) => completions(literals, complete, prefix).catch(() => null),
     handler: async (args, ctx) => show(ctx, (await answer(args.trim(), ctx)) ?? unknownText(name, args.trim(), names)),
   };
 }

@@ -15,7 +15,7 @@ export interface ContextFacts {
   readonly phase: Phase;
   /** Why windows have stepped aside. */
   readonly aside: AsideReason | undefined;
-  /** What the session leaves is removed when it ends, at a person's word. */
+  /** What the session leaves is removed when it ends, because a person asked for it. */
   readonly goesAtEnd: boolean;
   readonly figures: BudgetFigures;
   /** `provider/id`; undefined without a model. */

@@ -1,4 +1,4 @@
-// What /notes says: lists of notes and a note's text, bounded and safe to show. Reads through what it is given only.
+// The answers of /notes: lists of notes and a note's text, bounded and safe to show. Reads only through what it is given.
 import { messageOf, shownValue, TokenBudgetError } from "../errors.ts";
 import { counted, grouped, localTime } from "../figures.ts";
 import { fullPath, type NotePrefix, noteName, parseNotePrefix, prefixProblem } from "../notes/paths.ts";
@@ -113,9 +113,9 @@ function meant(view: NotesView, argument: string): NotePrefix {
 function noneText(view: NotesView, { agent, prefix }: NotePrefix): string {
   if (prefix === "") return `There are no notes of ${agentName(agent)}. /notes lists the notes there are.`;
   const [, word] = (agent === view.agent && NAMED.exec(prefix)) || [];
-  const nobody =
+  const noAgent =
     word === undefined ? "" : `, and no agent is called ${safeText(word)} (there are ${namesOf(addressesOf(view))})`;
-  return `No note begins with ${typedPath(view, agent, prefix)}${nobody}. /notes lists the notes there are.`;
+  return `No note begins with ${typedPath(view, agent, prefix)}${noAgent}. /notes lists the notes there are.`;
 }
 
 /** How a person would type it. */

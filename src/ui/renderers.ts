@@ -13,7 +13,7 @@ import { countsLine, drawnTodo } from "./todo-lines.ts";
 type Facts = Readonly<Record<string, unknown>>;
 
 interface Summary {
-  /** What stands behind the tool's name in a call. */
+  /** What is shown after the tool's name in a call. */
   readonly call: (args: Facts) => string;
   /** One line about a result that did not fail; undefined when its details do not say. */
   readonly result: (details: Facts) => string | undefined;
@@ -59,8 +59,8 @@ function pageShown({ offset_chars: from, end_chars: to, total_chars: total }: Fa
 
 function itemFilters({ window_id, role, tool_namespace, tool_name, agent_name, recent_first }: Facts): string {
   const order = recent_first === true ? "newest first" : "";
-  const words = [window_id, role, tool_name ?? tool_namespace, order].map(shown);
-  return joined(agentName(shown(agent_name)), ...words);
+  const filters = [window_id, role, tool_name ?? tool_namespace, order].map(shown);
+  return joined(agentName(shown(agent_name)), ...filters);
 }
 
 function noteSaved({ bytes, created }: Facts): string | undefined {
@@ -156,7 +156,7 @@ const SUMMARIES: { readonly [N in ToolName]: Summary } = {
   },
 };
 
-/** What was drawn is kept: hosts draw everything again with each key that is pressed. */
+/** Keeps what was drawn: hosts redraw everything with each key press. */
 function component(draw: (width: number) => readonly string[]): UiComponent {
   let kept: { readonly width: number; readonly lines: readonly string[] } | undefined;
   return {

@@ -1,4 +1,4 @@
-// The line that says where the window stands, in the host's footer. Pure.
+// The footer line: the window and how much of it is left. Pure.
 
 import { counted } from "../figures.ts";
 import type { Phase } from "../window/phase.ts";
@@ -9,7 +9,7 @@ export interface StatusFacts {
   /** Tokens; undefined or null is not known. */
   readonly contextWindow: number | undefined;
   readonly usedTokens: number | null;
-  /** Whether nothing runs: then a checkpoint that was asked for waits for the next message. */
+  /** Whether nothing runs: then a requested checkpoint waits for the next message. */
   readonly isIdle: boolean;
   /** It opened without a note of what was done before. */
   readonly isWithoutNote: boolean;
@@ -17,7 +17,7 @@ export interface StatusFacts {
   readonly aside: string | undefined;
   /** Another process has the session open too. */
   readonly isOpenElsewhere: boolean;
-  /** What it leaves is removed when it ends, at a person's word. */
+  /** What it leaves is removed when it ends, because a person asked for it. */
   readonly goesAtEnd: boolean;
   /** Child agents that have not ended. */
   readonly children: number;
@@ -27,7 +27,7 @@ export interface StatusFacts {
   readonly category: string | undefined;
 }
 
-function standing({ phase, usedTokens, contextWindow, isIdle }: StatusFacts): string | undefined {
+function usageText({ phase, usedTokens, contextWindow, isIdle }: StatusFacts): string | undefined {
   switch (phase) {
     case "checkpoint_required":
       return isIdle ? "checkpoint due" : "checkpoint…";
@@ -45,10 +45,10 @@ function windowParts(facts: StatusFacts): readonly (string | undefined)[] {
   const { windowId, phase, children, isWithoutNote, aside } = facts;
   if (phase === "disabled") return [aside && `windows off: ${aside}`];
   const agents = children === 0 ? undefined : counted(children, "agent");
-  return [windowId, standing(facts), isWithoutNote ? "opened without a note" : undefined, agents];
+  return [windowId, usageText(facts), isWithoutNote ? "opened without a note" : undefined, agents];
 }
 
-/** Undefined when there is nothing to say: switched off, no windows are kept, and ordinary content needs no word. */
+/** Undefined when there is nothing to say: no windows are kept while switched off, and ordinary content needs no mention. */
 export function statusText(facts: StatusFacts): string | undefined {
   const { category, isOpenElsewhere, goesAtEnd, tasks } = facts;
   const elsewhere = isOpenElsewhere ? "open in another Pi too" : undefined;
@@ -58,7 +58,7 @@ export function statusText(facts: StatusFacts): string | undefined {
   return parts.length === 0 ? undefined : parts.join(" · ");
 }
 
-/** How far long work is, and how to stop it. */
+/** The progress of long work, and how to stop it. */
 export function progressText(label: string, done: number, total: number): string {
   const share = total <= 0 ? 1 : Math.min(1, done / total);
   return `${label}: ${Math.floor(share * 100)} % (Esc stops it)`;

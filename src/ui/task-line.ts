@@ -80,6 +80,6 @@ export function parseTaskLine(line: string): TaskLine {
   if (rest.startsWith("--")) return slip(`${optionProblem(rest)} Nothing was started.`);
   const [, late] = LATE.exec(rest) ?? [];
   if (late !== undefined)
-    return slip(`${late} stands behind the goal, and options come before the goal. Nothing was started.`);
+    return slip(`${late} comes after the goal, and options come before the goal. Nothing was started.`);
   return task(rest);
 }

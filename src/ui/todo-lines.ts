@@ -10,7 +10,7 @@ export const WIDGET_LINES_MAX = 7;
 const MARK_COLUMNS = 2;
 const INDENT = " ";
 
-/** Whether somebody is working on the active item right now; `past` is what a result in the chat said then. */
+/** Whether the active item is being worked on now; `past` is for a result in the chat. */
 export type Activity = "running" | "idle" | "past";
 
 export function todoMark({ status }: TodoItem, activity: Activity): string {
@@ -42,7 +42,7 @@ export function drawnTodo(todo: TodoItem, activity: Activity, theme: UiTheme, wi
   }
 }
 
-/** Where attention belongs: the active item, else the first open one, else the end. */
+/** The item in focus: the active item, else the first open one, else the end. */
 function focusOf(todos: readonly TodoItem[]): number {
   const active = todos.findIndex(({ status }) => status === "in_progress");
   if (active >= 0) return active;

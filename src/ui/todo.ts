@@ -1,5 +1,5 @@
-// The todo list in a live session: writes it to the log, draws it, tells other extensions, and offers /todos. What the list
-// is stands on the log alone; what is kept here is only what was drawn last and whether a run goes on.
+// The todo list in a live session: writes it to the log, draws it, informs other extensions, and offers /todos. The log alone
+// holds the list; what is kept here is only what was drawn last and whether a run is under way.
 import type { HostCommand, HostContext } from "../host/api.ts";
 import type { Host } from "../host/host.ts";
 import { setWidget } from "../host/widget.ts";
@@ -49,7 +49,7 @@ export class SessionTodos {
     });
   }
 
-  /** What is done at the host's events; registers the command. To be taken after the steps that open the session. */
+  /** Steps of the host's events, for after those that open the session; also registers the command. */
   steps() {
     const rebuilt = (_event: object, ctx: HostContext): void => {
       const owner = this.#sessions.of(ctx);
@@ -65,7 +65,7 @@ export class SessionTodos {
     this.#host.registerCommand("todos", this.#command());
     return {
       sessionStarted: (event: object, ctx: HostContext) => {
-        // The host has taken all widgets away.
+        // The host has removed all widgets.
         this.#drawn = undefined;
         this.#inRun = false;
         rebuilt(event, ctx);
@@ -92,7 +92,7 @@ export class SessionTodos {
     this.#host.events.emit(TODO_CHANNEL, { sessionId, agent, todos: copyOf(this.#state(owner).todos) });
   }
 
-  /** Nobody runs what is active when no run goes on, whatever the last write said. */
+  /** Without a run the active item is paused, whatever the last write said. */
   #activity(ctx: HostContext): Activity {
     try {
       return this.#inRun && !ctx.isIdle() ? "running" : "idle";

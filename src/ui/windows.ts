@@ -1,4 +1,4 @@
-// What /windows says: the windows of a session with their counts and first request. Pure over an item source.
+// The answer of /windows: the windows of a session with their counts and first request. Pure over an item source.
 
 import { shownValue } from "../errors.ts";
 import { counted, grouped, localTime } from "../figures.ts";
@@ -62,7 +62,7 @@ export function windowsText(reader: HistoryReader, source: ItemSource, argument:
     const { items, count, first } = asked(source, window);
     const started = startedAt === null ? "" : `  ${localTime(startedAt)}`;
     const note = window.opener && isWithoutNote(window.opener) ? ", opened without a note" : "";
-    // Lists for the model leave these out unless it asks for them; a person wants to know that they are there.
+    // Lists for the model leave these out unless it asks for them; a person should know that they exist.
     const own = items === listed ? "" : ` (${grouped(items - listed)} of them this package's own)`;
     const counts = `${counted(items, "item")}${own}, ${counted(count, "request")}${note}`;
     return `${window.id.padEnd(width)}${current ? " *" : "  "}${started}  ${counts}${first ? `  ${first}` : ""}`;

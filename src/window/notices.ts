@@ -67,7 +67,7 @@ export function storageIsBroken(failure: string): AsideReason {
     short: "notes cannot be stored",
     because: `notes cannot be stored (${failure.replace(/[.\s]+$/, "")})`,
     wayBack: "Mend that, see /token-budget doctor, then /token-budget on.",
-    wayBackInDoctor: "When what is named below is mended: /token-budget on.",
+    wayBackInDoctor: "When what is named below is fixed: /token-budget on.",
   };
 }
 

@@ -8,10 +8,10 @@ import { isFinished, newestResponse } from "../window/responses.ts";
 import type { SessionWindows } from "../window/windows.ts";
 import type { Sessions } from "./sessions.ts";
 
-/** What a run wrote is in the journal when the run has settled, but a slow disk holds it up no longer than this. */
+/** A settled run waits until its messages are in the journal, but no longer than this on a slow disk. */
 const SETTLED_SYNC_MAX_MS = 1_000;
 
-/** Has the host drop what it still holds of closed windows, before it compacts by itself again. */
+/** Makes the host drop what it still holds of closed windows, before it compacts by itself again. */
 export type DropClosedWindows = (windows: SessionWindows, ctx: HostContext) => Promise<void>;
 
 export function boundarySteps(host: Host, sessions: Sessions) {
@@ -31,7 +31,7 @@ export function boundarySteps(host: Host, sessions: Sessions) {
     const started = windows.loop.settled({ overflowed, aborted: settled.aborted });
     session.publish();
     if (started) {
-      // Some hosts end the process behind this handler: what was started is waited for where it runs already.
+      // Some hosts end the process after this handler: wait for what it has started.
       if (hasStarted(ctx)) await host.turnEnd(ctx);
       return;
     }
@@ -47,7 +47,7 @@ export function boundarySteps(host: Host, sessions: Sessions) {
   );
   return {
     settled,
-    /** A prompt that comes meanwhile waits for the few milliseconds it takes: otherwise hosts reject or lose it. */
+    /** A prompt that comes in this time waits for the few milliseconds it takes: otherwise hosts reject or lose it. */
     waitForConsolidation: async () => {
       await consolidating;
     },
@@ -59,6 +59,6 @@ function labelOpeners(host: Host, windows: SessionWindows, ctx: HostContext): vo
   try {
     for (const { entryId, label } of windows.loop.labelsDue()) host.label(ctx, entryId, label);
   } catch {
-    // The session cannot be written now, which its own entries will tell; the next boundary labels them.
+    // The session cannot be written now, which the host itself reports; the next boundary labels them.
   }
 }

@@ -12,13 +12,13 @@ import type { Category } from "../task/category.ts";
 import { showAnswer } from "../ui/answer.ts";
 import { categoryCommand } from "../ui/category-command.ts";
 
-const FAILED = "It could not be found out whether this content may go to this model, so nothing was sent.";
+const FAILED = "Whether this content may go to this model is unknown, so nothing was sent.";
 
 function show(ctx: HostContext, problem: string): void {
   notify(ctx, `pi-token-budget: ${problem}`, "error");
 }
 
-/** Puts the session on a labelled model, and tells the person what became of it. */
+/** Puts the session on a labelled model, and tells the person the outcome. */
 async function chooseModel({ notices }: Host, guard: CategoryGuard, ctx: HostContext): Promise<ModelChoice> {
   const choice = await guard.chooseModel(ctx);
   announce(choice, (text, type) => notices.show(ctx, text, type));
@@ -58,7 +58,7 @@ export function categorySteps(
 }
 
 function selectionSteps(guard: CategoryGuard, models: RequestModels) {
-  // While the model is changed from here, the host tells of that change too: it is no other selection.
+  // The host reports a change made from here too: it is no selection by a person.
   let isChoosing = false;
   return {
     modelSelected: async (event: ModelSelectEvent, ctx: HostContext) => {
@@ -67,7 +67,7 @@ function selectionSteps(guard: CategoryGuard, models: RequestModels) {
       isChoosing = true;
       try {
         const choice = await guard.chooseModel(ctx);
-        // The host now says that the model it was given is in use: what is true comes last.
+        // The host now reports the model it was given as the one in use: the true one is reported last.
         setTimeout(() => announce(choice, (text, type) => notify(ctx, text, type)), 0);
       } finally {
         isChoosing = false;
@@ -98,7 +98,7 @@ function runSteps(host: Host, guard: CategoryGuard) {
   };
 }
 
-/** Requests that the host makes beside the loop. */
+/** Requests that the host makes outside the loop. */
 function summarySteps(host: Host, guard: CategoryGuard) {
   const compactionStarts: Step<"session_before_compact"> = {
     run: (_event, ctx) => {

@@ -25,7 +25,7 @@ export function childProblems({ task, agent, sessionFile }: Session, sinceMs: nu
       strays: strays({ sessionFile, agents: files, sinceMs }),
     };
   } catch {
-    // Others say what is wrong with the registry.
+    // What is wrong with the registry is reported elsewhere.
     return { lacking: [], strays: [] };
   }
 }

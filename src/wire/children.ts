@@ -23,7 +23,7 @@ class ChildNotices {
     for (const { address, subagent, lacks = [] } of lacking) {
       if (this.#isNew(subagent ?? address)) notify(ctx, lackingNotice({ agent: address, subagent, lacks }), "warning");
     }
-    // Without a registration the start has said that children do without.
+    // Without a registration the session's start has reported that children lack this package.
     const isStrange = isRegistered && files.length > 0;
     if (isStrange && this.#isNew("strays")) notify(ctx, `${OWN_NAME}: ${strayText(files)}. ${STRAY_MEND}`, "warning");
   }

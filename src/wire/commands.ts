@@ -1,4 +1,4 @@
-// The commands: what each of them does with the session. What they say is made in src/ui.
+// The commands: what each does with the session. Their texts are made in src/ui.
 
 import { messageOf } from "../errors.ts";
 import { HistoryReader } from "../history/reader.ts";
@@ -79,7 +79,7 @@ function miscounted(branch: BranchIndex): readonly string[] {
   return wrong.map(({ id, writtenNumber }) => `${id} was written as w${writtenNumber}: part of this branch is missing`);
 }
 
-/** Whether windows are kept, and who said so. */
+/** Whether windows are kept, and why. */
 function windowsAre(session: Session): string {
   const isOn = session.enabled();
   const { enabled } = session.settings();
@@ -96,7 +96,7 @@ async function switchWindows(
   ctx: HostContext,
   drop: DropClosedWindows,
 ): Promise<string> {
-  // Off by a person's word outlasts stepping aside.
+  // A person's off outlasts stepping aside.
   const isSaid = on || session.aside.reason === undefined;
   if (session.enabled() === on && isSaid) return `Windows are ${on ? "kept" : "off"} in this session already.`;
   session.switchWindows(on);
@@ -106,7 +106,7 @@ async function switchWindows(
 }
 
 export interface CommandWiring {
-  /** Has the host drop what it still holds of closed windows. */
+  /** Makes the host drop what it still holds of closed windows. */
   readonly drop: DropClosedWindows;
   readonly redraw: (ctx: HostContext) => void;
   readonly surroundings: Surroundings;
@@ -119,7 +119,7 @@ export function registerCommands(
   { drop, redraw, surroundings, env }: CommandWiring,
 ): void {
   let reader: HistoryReader | undefined;
-  // What is drawn beside an answer never takes its place.
+  // A failed redraw must not replace the answer.
   const tryRedraw = (ctx: HostContext) => {
     try {
       redraw(ctx);
@@ -147,7 +147,7 @@ export function registerCommands(
       if (argument === "") return contextOf(sessions.of(ctx));
       if (/^new\b/.test(argument) && !sessions.of(ctx).enabled()) return windowsAre(sessions.of(ctx));
       if (/^new\s+--without-note$/.test(argument)) return openWithoutNote(sessions.of(ctx), ctx);
-      // Another option is a slip, no instruction.
+      // Any other option is a typo, not an instruction.
       const [, instructions] = /^new(?:\s+(?!--)(.+))?$/s.exec(argument) ?? [];
       const isNew = argument === "new" || instructions !== undefined;
       return isNew ? openWindow(host, sessions.of(ctx), ctx, instructions) : undefined;

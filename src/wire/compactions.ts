@@ -21,7 +21,7 @@ export function compactionSteps(host: Host, sessions: Sessions) {
     listenToEditor: (_event: object, ctx: HostContext) => typed.listen(ctx),
     close: () => typed.stop(),
     start: host.compacting(async (compaction, ctx) => {
-      // Without a session nothing of ours is in the way of the host's own compaction.
+      // Without a session the host's own compaction runs.
       const session = sessions.tryOf(ctx);
       void session?.journal.sync();
       if (!session) return undefined;
@@ -43,7 +43,7 @@ export function compactionSteps(host: Host, sessions: Sessions) {
       if (resumes && unwritten.length === 0) host.runs.whenIdle(ctx, () => compactions.continueRun());
       session.publish();
     },
-    /** 0.73.1 lets a person walk the tree meanwhile, 0.84.4 while no turn runs. */
+    /** 0.73.1 lets a person walk the tree during it, 0.84.4 while no turn runs. */
     holdTree: (_event: object, ctx: HostContext) => {
       if (sessions.tryOf(ctx)?.windows.compactions.bindsBranch !== true) return undefined;
       notify(ctx, WALK_LATER_NOTICE, "warning");
@@ -60,7 +60,7 @@ export function compactionSteps(host: Host, sessions: Sessions) {
       compactions.ended(false);
       if (failure.isRefusal && !isOurs) notify(ctx, shortSessionNotice(ctx, typed.take()), "info");
     }),
-    /** 0.73.1 tells of no failure: a run that starts says that the compaction is over, unless the compaction started it. */
+    /** 0.73.1 reports no failure: a run that starts means that the compaction is over, unless the compaction started it. */
     runStarted: (_event: object, ctx: HostContext) => {
       const { live, windows } = sessions.of(ctx);
       if (live.state.live.manual?.phase === "awaiting") return;
@@ -79,17 +79,17 @@ function cutForkNotice(sessionFile: string): string {
 
 const SHORT_SESSION_NOTICE = "pi-token-budget: /context new opens a fresh window in a session of any size";
 
-/** What a person said behind the refused command is one key away, where the editor can take it. */
+/** Puts the instructions of a refused command into the editor, where that is possible, so that Enter sends them. */
 function shortSessionNotice(ctx: HostContext, instructions: string | undefined): string {
   if (instructions === undefined)
     return `${SHORT_SESSION_NOTICE}, and takes the same instructions: /context new [instructions].`;
   const isOffered = offerLine(ctx, `/context new ${instructions}`);
-  return `${SHORT_SESSION_NOTICE}${isOffered ? ". It stands in the editor with your words: Enter sends it." : `: /context new ${instructions}`}`;
+  return `${SHORT_SESSION_NOTICE}${isOffered ? ". It is in the editor with your words: Enter sends it." : `: /context new ${instructions}`}`;
 }
 
 const WORKING = "The model is working. Press Escape first, then type /context new --without-note again.";
 
-/** `/context new`: like `/compact`, it lets a run that it interrupts go on in the new window. */
+/** `/context new`: like `/compact`, it lets a run that it interrupts continue in the new window. */
 export async function openWindow(
   host: Host,
   session: Session,
@@ -140,6 +140,6 @@ function openedText({ branch }: Session, opened: OpenedByHand, goesOn = ""): str
     case "under_way":
       return "A checkpoint of this window is being saved already; the next one opens when it is saved.";
     case "no_checkpoint":
-      return "No checkpoint was saved, so the window stays as it is. /context new --without-note opens the next one all the same.";
+      return "No checkpoint was saved, so the window stays as it is. /context new --without-note opens the next one anyway.";
   }
 }

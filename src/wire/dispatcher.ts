@@ -26,7 +26,7 @@ import {
 const PARENT: CheckedObject = {
   of: "createTaskDispatcher",
   what: "what getTokenBudgetTask answers",
-  // More is known there than a dispatcher needs.
+  // The session knows more than a dispatcher needs.
   open: true,
   fields: {
     context: OBJECT,

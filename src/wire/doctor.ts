@@ -31,9 +31,9 @@ import { locatorLayout } from "../task/layout.ts";
 import { TOOL_NAMES } from "../tools/specs.ts";
 import { childProblems } from "./child-problems.ts";
 
-/** What the parts of a session do not know of it. */
+/** Facts about a session that its own parts do not know. */
 export interface Surroundings {
-  /** What became of the registration with pi-subagents; undefined until it is known. */
+  /** The outcome of the registration with pi-subagents; undefined until it is known. */
   adapter: AdapterResult | undefined;
   /** Resolves when that is known. */
   asked: Promise<unknown> | undefined;
@@ -58,7 +58,7 @@ async function journalFacts({ access, journal, task, agent }: Session): Promise<
   }
 }
 
-/** pi-subagents is asked when the session starts; what takes longer is not known yet. */
+/** pi-subagents is asked when the session starts; a slower answer counts as not known yet. */
 const ASKED_MAX_MS = 5_000;
 
 export async function examine(host: Host, session: Session, surroundings: Surroundings): Promise<string> {

@@ -1,8 +1,8 @@
-// Every event of the host, and what is done at it, in order. This is the only place that says which of two things comes
-// first; each step is described where it is made. A step that fails is shown once and does not stop the next ones.
+// Every event of the host and its steps, in order. Only this file decides the order of steps; each is described where it is
+// made. A step that fails is reported once and does not stop the next ones.
 //
-// One event is not here: the last one before the host chooses a model is another on each host, so the guard of categories
-// listens to it once a session has told which (category.ts).
+// One event is missing: the last one before the host chooses a model differs by host, so the guard of categories listens to it
+// once a session is known (category.ts).
 import type { Host } from "../host/host.ts";
 import type { SessionTodos } from "../ui/todo.ts";
 import type { boundarySteps } from "./boundary.ts";
@@ -73,7 +73,7 @@ function sessionEvents(host: Host, steps: Steps): void {
     boundary.settled.close,
     footer.close,
     plans.close,
-    // None of the others writes any more.
+    // No other step writes after this.
     lifecycle.leave,
   );
 }
@@ -108,7 +108,7 @@ function runEvents(host: Host, steps: Steps): void {
     footer.draw,
     todos.running,
     required.stopRequest,
-    // The last word on a request: a step after it could not read what it stops.
+    // Last: the steps after it could not read a request that it stops.
     category.requestGoes,
   );
   host.at("cache_warming_decision", category.cacheIsWarmed);

@@ -12,7 +12,7 @@ import type { Sessions } from "./sessions.ts";
 /** The key of the footer line. */
 export const STATUS_KEY = "pi-token-budget";
 
-/** How often it is looked at: other processes start and end children, and hosts tell of some changes late or not at all. */
+/** How often it is checked: other processes start and end children, and hosts report some changes late or not at all. */
 const STATUS_LOOK_MS = 500;
 
 function categoryOf(session: Session): string | undefined {
@@ -62,7 +62,7 @@ export function footerSteps(host: Host, sessions: Sessions, tasks: () => readonl
     }
   };
   return {
-    /** The last of ours that shows something: it draws what the session holds as soon as all have answered. */
+    /** Draws the footer once all other steps of the start have run. */
     sessionStarted: (_event: object, ctx: HostContext) => {
       host.notices.release();
       // The host has emptied its footer.

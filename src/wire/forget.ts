@@ -1,5 +1,5 @@
-// `/token-budget forget`: removes what a session has left beside the host's own file. It asks first, and never touches what
-// somebody has open: this session's goes when it ends, another one's only when nobody runs any agent of it.
+// `/token-budget forget`: removes what a session has left beside the host's own file. It asks first, and never touches what is
+// open: this session's data is removed when it ends, another one's only when no process runs any agent of it.
 
 import { localTime } from "../figures.ts";
 import type { HostContext } from "../host/api.ts";
@@ -11,18 +11,18 @@ import type { Choice } from "../ui/commands.ts";
 
 const WHAT = "Its notes, its journal (a copy of its transcript), its tasks with their files, and those of its children";
 
-/** What ends a session, for who did not think of it. */
+/** What ends a session, in case the person did not think of it. */
 const ENDS = "when you quit, and with /new, /resume or /fork, which go to another session";
 
 const TAKEN_BACK = "/token-budget keep takes it back until then.";
 
 const ANSWERS = { no: "No, keep it all", yes: "Yes, remove it" };
 
-/** Sessions that are completed; any other is forgotten by its id all the same. */
+/** How many sessions completion offers; any other is forgotten by its id too. */
 const OFFERED_MAX = 50;
 
 export async function forget(session: Session, wanted: string, agentDir: string, ctx: HostContext): Promise<string> {
-  if (!hasScreen(ctx)) return "Nothing was removed: this asks first, and nobody can be asked here.";
+  if (!hasScreen(ctx)) return "Nothing was removed: this asks first, and there is no one to ask here.";
   const { task } = session;
   const { storageRoot } = task.context;
   if (wanted === "") return forgetThis(session, ctx);
@@ -52,7 +52,7 @@ async function forgetThis(session: Session, ctx: HostContext): Promise<string> {
   return `What this session leaves goes when it ends (${ENDS}), unless a child of it or another Pi still runs it then. ${TAKEN_BACK} Pi's own session file stays.`;
 }
 
-/** Who asks again may want to know what stands, or to take it back. */
+/** A second call says what was asked for, and offers to take it back. */
 async function forgetAgain(session: Session, ctx: HostContext): Promise<string> {
   const title = "What this session leaves is removed when it ends. Keep it after all?";
   const answer = await answerTo(ctx, {
@@ -64,7 +64,7 @@ async function forgetAgain(session: Session, ctx: HostContext): Promise<string> 
   return answer === "no" ? keep(session) : `It is still removed when the session ends: ${ENDS}. ${TAKEN_BACK}`;
 }
 
-/** Takes back what was asked for at the end of this session. */
+/** Takes back the removal at the end of this session. */
 export function keep(session: Session): string {
   if (!session.forgetting.isAsked()) return "Nothing was to be removed at the end of this session.";
   session.forgetting.takeBack();

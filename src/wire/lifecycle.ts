@@ -1,4 +1,4 @@
-// A session's start and end: its parts are opened and begun, closed, and left when nothing is written any more.
+// A session's start and end: it is opened and begun, closed, and left when nothing is written any more.
 import type { HostContext, SessionStartEvent } from "../host/api.ts";
 import type { SessionOwner } from "../host/copies.ts";
 import type { Host } from "../host/host.ts";
@@ -20,7 +20,7 @@ export function lifecycleSteps(host: Host, sessions: Sessions, claim: SessionOwn
       if (problems.length > 0) host.notices.show(ctx, `pi-token-budget settings: ${problems.join("\n")}`, "warning");
       await session.begin();
     },
-    // Another branch is read from its root: before anybody asks for it, and with the event loop running in between.
+    // Another branch is read from its root: before it is needed, and with the event loop running in between.
     treeWalked: (_event: object, ctx: HostContext) => sessions.of(ctx).live.warmUp(),
     close: async ({ reason }: Shutdown) => {
       claim.release();

@@ -16,13 +16,13 @@ export function loopSteps(host: Host, sessions: Sessions) {
   const withGuidance = (prompt: string) => `${prompt}\n\n${guidanceFor(missingTools(host.ownTools()))}`;
   const requests = host.requests((messages, ctx) => {
     const session = sessions.of(ctx);
-    // What extensions behind this one add to the prompt shows with the first request of a run.
+    // What later extensions add to the prompt is known with the first request of a run.
     if (isFirst) session.windows.loop.promptIs(ctx.getSystemPrompt(), host.activeToolInfos());
     isFirst = false;
     return session.request(messages);
   });
   return {
-    /** A model without room for windows is known before anything is said. */
+    /** A model without room for windows is found out before the first prompt. */
     measurePrompt: (_event: object, ctx: HostContext) => {
       const session = sessions.of(ctx);
       if (!session.canCheckpoint()) return;

@@ -1,5 +1,5 @@
-// A root task for a program that is no Pi session: it makes one, and places children in it. `/root` is then nobody's
-// session: children stand below it, and may write notes there.
+// A root task for a program that is no Pi session: it makes one, and places children in it. `/root` is then no session:
+// children are below it, and may write notes there.
 import { randomUUID } from "node:crypto";
 import { assertObject, type CheckedObject, FILLED_TEXT, fieldOf, optional } from "../options.ts";
 import { storageFailure } from "../storage/disk.ts";
@@ -16,7 +16,7 @@ import {
 import { noSuchTask, Registry } from "../task/registry.ts";
 import { assertChildPlace } from "./root-task.ts";
 
-/** Which root task, and where it lies. */
+/** Which root task, and where it is stored. */
 export interface CreateTaskOptions {
   /**
    * Absolute path of a folder for everything of the task and for nothing else: it gets a `.gitignore` that leaves all of it
@@ -51,7 +51,7 @@ const EXTENSION: CheckedObject = {
  * Makes a root task that has no session of its own, for a program whose sessions are all children: pass the context to
  * `createTokenBudgetExtension({ task: { ...context, agentName? } })`, `writeChildExtension` and `openTask`. Children are
  * ordinary, unless `setAgentCategory` has decided otherwise about `/root`. A task that is there already stays as it is.
- * Nothing removes it but who removes its folder.
+ * Only removing its folder removes it.
  *
  * @throws TokenBudgetError `invalid_argument`, `unknown_field`, `missing_field`: the options; `storage_failed`: the folder
  * cannot be made.

@@ -1,4 +1,4 @@
-// Long work of a session in the footer, with Escape to stop it. Work that is over in a moment is never shown.
+// Shows long work of a session in the footer, with Escape to stop it. Quick work is never shown.
 import type { HostContext } from "../host/api.ts";
 import { notify } from "../host/context.ts";
 import { onEscape, showStatus } from "../host/status.ts";
@@ -11,15 +11,15 @@ const SHOWN_AFTER_MS = 500;
 const PROGRESS_KEY = "pi-token-budget:work";
 
 export interface WorkKind {
-  /** What goes on, in a few words. */
+  /** What is being done, in a few words. */
   readonly label: string;
-  /** Said when a person has stopped it: what that means, and how it goes on. */
+  /** Shown when a person has stopped it: what that means, and how to continue it. */
   readonly stopped: string;
 }
 
 export const JOURNAL_WORK: WorkKind = {
   label: "writing the history for other agents",
-  stopped: "Stopped: other agents do not see the rest of this session's history. Reload or resume it, and it goes on.",
+  stopped: "Stopped: other agents do not see the rest of this session's history. Reload or resume it to continue.",
 };
 
 export const NOTES_WORK: WorkKind = {

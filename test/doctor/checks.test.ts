@@ -55,7 +55,7 @@ describe("the doctor", () => {
     expect(checkLocks([locks, join(locks, "none")], [file])).toMatchObject({ mend: undefined });
     for (const path of [join(locks, "old"), file]) utimesSync(path, before, before);
     const found = checkLocks([locks], [file]);
-    expect(found.text).toBe(`2 left over by a process that ended: ${join(locks, "old")}, ${file}`);
+    expect(found.text).toBe(`2 left by a process that ended: ${join(locks, "old")}, ${file}`);
     expect(found.mend).toContain("takes them over");
   });
 
@@ -108,7 +108,7 @@ describe("the doctor", () => {
       "✓ tools: all 1 are there",
       "✗ settings: one \\u001b[31m is wrong.",
       "  → Correct it there, then /reload.",
-      "1 of 2 needs mending.",
+      "1 of 2 needs fixing.",
     ]);
     const many = Array.from({ length: 500 }, (_, n) => `problem ${n} `.repeat(20));
     expect([...doctorReport([checkSettings(many)])].length).toBeLessThan(9_000);

@@ -30,8 +30,8 @@ async function underFence(wrong: ReturnType<typeof call>) {
 describe("under a fence", () => {
   const faults: readonly (readonly [string, string])[] = [
     ["./checkpoint.md", 'its segment "." is not a name'],
-    ["/checkpoint.md", "does not go on as <agent address>/notes"],
-    ["/root/checkpoint.md", "does not go on as <agent address>/notes"],
+    ["/checkpoint.md", "it starts with / but not with <agent address>/notes"],
+    ["/root/checkpoint.md", "it starts with / but not with <agent address>/notes"],
     ["", "it is empty"],
     ["con.md", "reserved device name"],
     ["/root/other/notes/checkpoint.md", "a note of /root/other"],

@@ -20,7 +20,7 @@ it("a file in its place is one fault with one remedy, in words for a person", as
   writeFileSync(storage, "in the way");
   const report = await said(s, "/token-budget doctor");
   expect(report.match(/move away what is there/g)).toHaveLength(1);
-  expect(report).toContain("? notes, registry, journal: not looked at before the storage is mended");
+  expect(report).toContain("? notes, registry, journal: not checked before the storage is repaired");
   expect(report).not.toMatch(/see \/token-budget doctor|tell the user|Repair/);
 });
 

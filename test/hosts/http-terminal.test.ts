@@ -45,7 +45,7 @@ describe.skipIf(noTerminalReason() !== undefined)("a provider over HTTP, in a te
     for (const [command, shown] of [
       ["/context", /Storage/],
       ["/notes", /checkpoint\.md/],
-      ["/token-budget doctor", /Nothing is wrong|mending/],
+      ["/token-budget doctor", /Nothing is wrong|fixing/],
     ] as const) {
       await t.say(command);
       await t.until(command, (screen) => shown.test(screen));

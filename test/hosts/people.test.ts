@@ -207,7 +207,7 @@ describe("the commands", () => {
     chmodSync(folder, 0o755);
     const found = await said(s, "/token-budget doctor");
     expect(found).toContain(`→ chmod 700 ${JSON.stringify(folder)}`);
-    expect(found).toMatch(/1 of \d+ needs mending\.$/);
+    expect(found).toMatch(/1 of \d+ needs fixing\.$/);
 
     const other = await pi({
       ui: true,

@@ -118,7 +118,7 @@ function expectOutcome(
   expect(error, where).toMatchObject({ code: expect.stringMatching(/^(storage_failed|lock_unavailable)$/) });
   expect(String(error), where).toContain(`The journal of ${AGENT}`);
   expect(String(error), where).toContain(code);
-  expect(String(error), where).toMatch(/stands unchanged|Nothing was changed/);
+  expect(String(error), where).toMatch(/is unchanged|Nothing was changed/);
 }
 
 describe("a failing disk", () => {

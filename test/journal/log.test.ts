@@ -307,7 +307,7 @@ describe("a disk that takes only a part", () => {
     append(log, ["old"], 1);
     const before = readFileSync(file);
     left = 10;
-    expect(() => append(log, ["new"], 2)).toThrow(/only 10 of \d+ bytes.*What was there before stands unchanged/);
+    expect(() => append(log, ["new"], 2)).toThrow(/only 10 of \d+ bytes.*What was there before is unchanged/);
     expect(readFileSync(file).equals(before)).toBe(true);
     left = Number.POSITIVE_INFINITY;
     append(log, ["new"], 2);

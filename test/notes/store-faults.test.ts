@@ -43,7 +43,7 @@ describe.each(WRITES)("%s", (_name, write, after, old) => {
         expect(error, where).toMatchObject({ code: expect.stringMatching(/^(storage_failed|lock_unavailable)$/) });
         expect(String(error), where).toMatch(/sub\/a\.md/);
         expect(String(error), where).toContain(code);
-        expect(String(error), where).toMatch(/stands unchanged|Nothing was changed/);
+        expect(String(error), where).toMatch(/is unchanged|Nothing was changed/);
         expect(content, where).toBe(old);
         if (old === undefined) expect(treeOf(root), where).toEqual([]);
       }

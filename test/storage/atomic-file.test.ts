@@ -85,7 +85,7 @@ describe("a commit", () => {
       if (failed() === undefined) break;
       expect(error, failed()).toMatchObject({ code: "storage_failed", cause: { code } });
       expect(String(error)).toMatch(
-        new RegExp(`The note a.md could not be written: ${code}.*What was there before stands`),
+        new RegExp(`The note a.md could not be written: ${code}.*What was there before is unchanged`),
       );
       expectOldStands(place, "old");
       place.commit("next");

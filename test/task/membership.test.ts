@@ -181,7 +181,7 @@ describe("a child", () => {
     await place.open(inMemory("t"), { membership: memberOf(task, { agentName: "taken" }) }).task.join();
     const child = place.open(place.session("c", "elsewhere"), { membership: memberOf(task, wrong) });
     expect(child.problems).toEqual([expect.stringMatching(problem)]);
-    expect(child.problems[0]).toMatch(/goes on apart from the task: it can neither read nor write anything there\.$/);
+    expect(child.problems[0]).toMatch(/continues apart from the task: it can neither read nor write anything there\.$/);
     expect(child.task).toMatchObject({ agent: "/apart", isApart: true, context: { runId: "c" } });
     const required = place.open(place.session("d"), { membership: memberOf(task, { ...wrong, required: true }) });
     expect(required.problems).toEqual([expect.stringMatching(/required, so this session sends nothing to a model\.$/)]);

@@ -25,14 +25,14 @@ describe("what is typed behind /task", () => {
     ["--attach a.csv --categry x Sum it", "There is no option --categry; did you mean --category?"],
     ["--modle p/m Sum it", "There is no option --modle; did you mean --model?"],
     ["--cwd . --cwd .. Fix it", "--cwd is given twice"],
-    ["Fix it --runner cli", "--runner stands behind the goal"],
+    ["Fix it --runner cli", "--runner comes after the goal"],
     ["--fix the tests", "There is no option --fix."],
     ["--attach", "--attach needs the path of a file"],
     ["--attach --category x Sum it", "--attach needs the path of a file"],
     ['--attach "a b.csv Sum it', "--attach needs the path of a file behind it, in quotes"],
     ["--category= Sum it", "--category needs a label"],
-    ["Sum it --attach sales.csv", "--attach stands behind the goal, and options come before the goal"],
-    ["Sum it --category=x", "--category stands behind the goal"],
+    ["Sum it --attach sales.csv", "--attach comes after the goal, and options come before the goal"],
+    ["Sum it --category=x", "--category comes after the goal"],
   ])("is refused with a slip in it: %s", (line, problem) => {
     expect(parseTaskLine(line)).toEqual({ type: "slip", problem: expect.stringContaining(problem) });
   });
