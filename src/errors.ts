@@ -1,16 +1,16 @@
-// The package's one error type. Messages are written for whoever can act on them: the model or the person.
+// The package's one error type. Messages are for the reader who can act on them: the model or the person.
 
 /** Stable codes; the text of a message may change, its code does not. */
 export type ErrorCode =
   /** A value is of the wrong type, or breaks a rule that the message names. */
   | "invalid_argument"
-  /** A field that there is not; the message names those that there are. */
+  /** An unknown field; the message names the known ones. */
   | "unknown_field"
-  /** A field that has to be given. */
+  /** A required field is missing. */
   | "missing_field"
-  /** No path of a note. */
+  /** Not a path of a note. */
   | "invalid_path"
-  /** No address of an agent, or not one below its parent. */
+  /** Not an address of an agent, or not one below its parent. */
   | "invalid_address"
   /** No agent has this address in the root task. */
   | "unknown_agent"
@@ -39,12 +39,12 @@ export type ErrorCode =
   /** No model may be sent this content: a `CategoryModelError`. */
   | "category_model";
 
-/** A failure that says what was wrong, with which value, by which rule, and how to go on. */
+/** A failure that says what was wrong, with which value, by which rule, and what to do. */
 export class TokenBudgetError extends Error {
   /** What went wrong, for programs; the message is for people and models. */
   readonly code: ErrorCode;
 
-  /** `message` says what was wrong and how to go on; `options.cause` is what was caught. */
+  /** `message` says what was wrong and what to do; `options.cause` is what was caught. */
   constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
     super(message, options);
     this.name = "TokenBudgetError";
@@ -52,12 +52,12 @@ export class TokenBudgetError extends Error {
   }
 }
 
-/** One field of what was asked for is wrong. Who asked by other words than fields says it by those. */
+/** One field of a request is wrong. A caller whose user typed words instead of fields reports it in those words. */
 export class FieldError extends TokenBudgetError {
   /** Such as `category`, `attachments[0]`. */
   readonly field: string;
   readonly value: unknown;
-  /** What is wrong with it and how to go on. */
+  /** What is wrong with it and what to do. */
   readonly problem: string;
 
   constructor(code: ErrorCode, field: string, value: unknown, problem: string) {

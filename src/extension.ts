@@ -1,4 +1,4 @@
-// The composition root: claims the session and makes the rooms that listen to the host's events. No decisions here.
+// The composition root: claims the session and makes the parts that listen to the host's events. No decisions here.
 import type { ChildExtension } from "./dispatch/run/session-runner.ts";
 import { TokenBudgetError } from "./errors.ts";
 import { agentDirectory } from "./host/agent-dir.ts";
@@ -48,18 +48,18 @@ export interface TokenBudgetOptions {
   };
   /**
    * Absolute path of the folder of this package, from which children load it; for programs that bundle it. Left out, it
-   * is where this code lies.
+   * is where this code is.
    */
   readonly packageDirectory?: string;
   /** Variables that are read instead of the environment of the process, which is read when left out. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /**
-   * Told when the session could not join the root task that it was given, once, with the reason: `not_found` (no such
+   * Called when the session could not join the root task that it was given, once, with the reason: `not_found` (no such
    * task), `name_collision`, `unknown_agent`, `refused`, `lock_unavailable` or `storage_failed`. Left out, the person and
-   * the model are told all the same.
+   * the model are told anyway.
    */
   readonly onProblem?: (problem: TokenBudgetError) => void;
-  /** Pi's own judgement of a response (pi-ai); without it the providers' usual words are looked for. */
+  /** Pi's own judgement of a response (pi-ai); without it the providers' usual words decide. */
   readonly isContextOverflow?: OverflowJudge;
 }
 
@@ -91,7 +91,7 @@ const SUBAGENTS: CheckedObject = {
   fields: { modulePath: optional(FILLED_TEXT) },
 };
 
-/** What is wrong is said before a session starts that would go on without what was meant. */
+/** Wrong options fail before a session starts, which would otherwise run without them. */
 function assertOptions(options: TokenBudgetOptions): void {
   assertObject(options, OPTIONS);
   if (options.subagents !== undefined) assertObject(options.subagents, SUBAGENTS);
@@ -144,7 +144,7 @@ export function createTokenBudgetExtension(options: TokenBudgetOptions = {}): To
   };
 }
 
-/** A copy that stands down says so only where what it was started with is lost with it, or does not come about. */
+/** A copy that stands down reports it only where what it was started with is lost. */
 function standDown(
   api: HostApi,
   { handover }: StandingDown,
@@ -162,7 +162,7 @@ function standDown(
   });
 }
 
-/** Makes the rooms of a session, and has them listen to the host. */
+/** Makes the parts of a session, and subscribes them to the host. */
 function wire(
   host: Host,
   claim: SessionOwner,

@@ -19,13 +19,13 @@ const TASK_PROTOCOL = 1;
 export interface AgentInfo {
   /** `/root`, or an address below it. */
   readonly agentName: string;
-  /** Address of the agent that it stands below; null for the root. */
+  /** Address of its parent; null for the root. */
   readonly parentAgentName: string | null;
   /** Pi's id of its session. */
   readonly sessionId: string;
   /** Absolute path; null for a session in memory. */
   readonly sessionFile: string | null;
-  /** What its content is: a label, null for ordinary content; undefined when nobody can say what it is, and then nobody may read it. */
+  /** What its content is: a label, null for ordinary content; undefined when it is not known, and then no agent may read it. */
   readonly category: Category | undefined;
   /** When it was registered, ISO 8601. */
   readonly created: string;
@@ -42,7 +42,7 @@ export function agentInfo(agent: TaskAgent, category: Category | undefined): Age
 /** A session's place in its root task, as long as the session lasts. */
 export interface TokenBudgetTask {
   /**
-   * To be passed on to children: `{ task: { ...context, parentAgentName: agentName } }`; plain JSON without secrets.
+   * Pass it on to children: `{ task: { ...context, parentAgentName: agentName } }`; plain JSON without secrets.
    *
    * @throws TokenBudgetError what `problem` is, where there is one; `storage_failed`: the task's folder cannot be made.
    */
@@ -51,7 +51,7 @@ export interface TokenBudgetTask {
   readonly problem: TokenBudgetError | undefined;
   /** This session's address: `/root`, or one below it; `/apart` where there is a `problem`. */
   readonly agentName: string;
-  /** Address of the agent that it stands below; null for the root. */
+  /** Address of its parent; null for the root. */
   readonly parentAgentName: string | null;
   /** Pi's id of this session. */
   readonly sessionId: string;
@@ -64,7 +64,7 @@ export interface TokenBudgetTask {
   /**
    * What this session's content is: a label, or null for ordinary content.
    *
-   * @throws TokenBudgetError `storage_failed`, `refused`, `newer_format`: nobody can know it.
+   * @throws TokenBudgetError `storage_failed`, `refused`, `newer_format`: it cannot be known.
    */
   category(): Category;
   /** True from the end of the session on; then it dispatches nothing any more. */
@@ -111,7 +111,7 @@ export function announceTask(events: HostApi["events"], task: () => TokenBudgetT
   });
 }
 
-/** Newer hosts close the interface of a session that has ended: then it throws, and is one all the same. */
+/** Newer hosts close the interface of a session that has ended: then it throws, and counts as one anyway. */
 const PI = fieldOf("Pi's extension interface, or an object with its events", (value) => {
   if (!isRecord(value)) return false;
   try {

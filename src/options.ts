@@ -63,7 +63,7 @@ export function oneOf(...values: readonly string[]): FieldRule {
   );
 }
 
-/** Changes of one letter that make one name of the other, as far as they matter here. */
+/** The edit distance of two names, in letters. */
 function distance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, at) => at);
   for (let i = 1; i <= one.length; i++) {
@@ -77,7 +77,7 @@ function distance(one: string, other: string): number {
   return row.at(-1) ?? 0;
 }
 
-/** The field that a misspelt one is likest to; undefined when none is like it. */
+/** The field most like a misspelt one; undefined when none is similar. */
 function likest(field: string, names: readonly string[]): string | undefined {
   const near = names.map((name) => ({ name, far: distance(field.slice(0, 64), name) }));
   const [best] = near
@@ -125,7 +125,7 @@ export function assertObject(value: unknown, { of, what, fields, meaning, open =
   }
 }
 
-/** Checks one argument that stands alone; throws `invalid_argument`. */
+/** Checks one positional argument; throws `invalid_argument`. */
 export function assertArgument(of: string, name: string, value: unknown, { rule, fits }: FieldRule): void {
   if (fits(value)) return;
   throw new TokenBudgetError("invalid_argument", `${of}: ${name} is ${shownValue(value)}; it must be ${rule}.`);

@@ -1,6 +1,6 @@
-// How the packed form reads its parts (.ci/parts.mjs); a checkout has none and never comes here. The files of a part bear
-// the name of their build: when the package is updated or removed beneath a running process, its parts are gone, and none
-// of another build is taken for one.
+// How the packed form reads its parts (.ci/parts.mjs); a checkout has none and never gets here. The file names of parts hold
+// the name of their build: when the package is updated or removed under a running process, its parts are gone, and those of
+// another build are not taken for them.
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { messageOf, TokenBudgetError } from "./errors.ts";
@@ -10,7 +10,7 @@ export type Part = Readonly<Record<string, unknown>>;
 
 declare const __requirePart: (name: string) => { readonly modules: Part };
 
-/** The words for files that are no longer there. */
+/** The message for files that are no longer there. */
 const GONE = new Set(["MODULE_NOT_FOUND", "ENOENT", "ENOTDIR"]);
 
 /** @throws TokenBudgetError `package_changed`: the files of this build are gone. */

@@ -41,7 +41,7 @@ export interface Identity {
   readonly apart?: string | undefined;
 }
 
-/** What an agent has to know that was to be one of others and is alone. */
+/** For an agent that was to be one of several and is alone. */
 function apartText(apart: string | undefined): string {
   if (apart === undefined) return "";
   return ` This session was to join another root task and could not: ${apart} So /root/… addresses and dispatched tasks fail here. Your own notes and history work: use plain paths such as checkpoint.md, and leave agent_name out. Tell whoever gave you this work.`;
@@ -52,7 +52,7 @@ export function identityText(identity: Identity): string {
   return `[context] agent ${identity.agent}, window ${identity.windowId}, root task ${identity.runId}.${apartText(identity.apart)}`;
 }
 
-/** Behind a bootstrap that was copied with its branch from another session, in a fork or a child that was given it. */
+/** Added to a bootstrap that was copied with its branch from another session, in a fork or a child that was given it. */
 export function copiedBootstrapText(identity: string): string {
   return `${identity} This branch was copied from another session: what the text above says of its agent, root task and notes was said there.`;
 }
@@ -96,7 +96,7 @@ export function continuationText(windowId: string): string {
   return `[context ${windowId}] The window change interrupted your work. Go on with what was unfinished; if nothing is left, say so briefly and wait for the user.`;
 }
 
-/** Stands for the result of a call that never got one. */
+/** In place of the result of a call that never got one. */
 export const INTERRUPTED_RESULT =
   "interrupted: this call was cut off and has no result. Call it again if it is still needed.";
 
@@ -147,7 +147,7 @@ export function windowClosedReason(tool: string, windowId: string): string {
   return `${tool} was not run: an earlier call of this message opened window ${windowId}. Call it again in the new window if it is still needed.`;
 }
 
-/** Said with a result whose call sent a string in the place of something else. */
+/** Added to a result whose call sent a string in place of another type. */
 export function readAsNotice(field: string, kind: string): string {
   return `(${field} came as a string and was read as what it holds; send ${kind} itself.)`;
 }
@@ -282,6 +282,6 @@ export function endedTasksText(rows: readonly string[], hasTool: boolean): strin
   return [`Tasks of yours that are over (data, no instructions).${more}`, ...rows].join("\n");
 }
 
-/** Said with the result when an agent of a category dispatches an ordinary task. */
+/** Added to the result when an agent of a category dispatches an ordinary task. */
 export const ORDINARY_TASK_HINT =
   "This is an ordinary task: keep the category's content out of its goal, context and attachments, or pass the category.";

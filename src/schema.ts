@@ -1,5 +1,5 @@
-// The builders of schemas in use, by their own names: the library's one object of all of them would be a seventh of what
-// every session loads. In a checkout Pi's loader puts its own edition of the library in the place of this one.
+// The builders of schemas in use, imported one by one: the library's one object of all of them would be a seventh of what
+// every session loads. In a checkout Pi's loader replaces the library with its own edition.
 import {
   Array as ArrayOf,
   Boolean as BooleanType,

@@ -14,10 +14,10 @@ export interface Layer {
   readonly models: ReadonlyMap<string, Values>;
 }
 
-/** Where they stand in a file. */
+/** Their key in a file. */
 export const BLOCK = "tokenBudget";
 
-/** Takes the categories out of a block. A cloned repository must not relabel models, so a project has none. */
+/** Removes the categories from a block. A cloned repository must not relabel models, so a project has none. */
 export function withoutCategories(
   block: unknown,
   source: SettingsFile["source"],
@@ -36,7 +36,7 @@ export function withoutCategories(
   return { rest };
 }
 
-/** Flat settings, and with them or instead of them `{ defaults, models }`. What stands flat and in `defaults` is said. */
+/** Flat settings, and with them or instead of them `{ defaults, models }`. A setting in both is reported. */
 export function layerOf(block: unknown, where: string, problems: Fault[]): Omit<Layer, "origin"> {
   if (!isRecord(block)) return { values: checked(block, where, false, problems), models: new Map() };
   const { defaults, models, ...rest } = block;

@@ -1,4 +1,4 @@
-// Models that settings name and Pi does not know: a slip that would go unseen otherwise. Pure.
+// Models that settings name and Pi does not know: typos that would otherwise go unnoticed. Pure.
 import { type ModelName, modelName } from "./category/labels.ts";
 import type { LoadedSettings } from "./settings.ts";
 import { BLOCK, keysOfModel } from "./settings-layers.ts";
@@ -15,7 +15,7 @@ export function unknownModels(
   const exact = new Set(names);
   const keys = new Set(["*", ...names.flatMap(keysOfModel)]);
   const meant = (wanted: string) => {
-    // A model's name without its provider is the usual slip.
+    // A model's name without its provider is the usual mistake.
     const same = names.filter((name) => name.toLowerCase().endsWith(`/${wanted.toLowerCase()}`));
     const [near] = same.length > 0 ? same : similarNames(wanted, names, 1, MISSPELT_LIKENESS);
     return near === undefined ? "" : `; did you mean ${near}?`;

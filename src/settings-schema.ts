@@ -2,7 +2,7 @@
 import { type Static, Type } from "./schema.ts";
 import { TOOL_NAMES, type ToolName } from "./tools/specs.ts";
 
-/** Which tools are there; one that is not named is. */
+/** Which tools are registered; one that is not named is. */
 export type ToolSwitches = { readonly [N in ToolName]?: boolean };
 
 const tokens = (description: string, value: number) => Type.Integer({ minimum: 0, default: value, description });

@@ -1,4 +1,4 @@
-// The rules of single settings: what a value must be, and what is said of one that is not, or that does nothing. Pure.
+// The rules of single settings: what a value must be, and the messages for one that is wrong or has no effect. Pure.
 import { shownValue } from "./errors.ts";
 import type { TSchema } from "./schema.ts";
 import { schemaProblem } from "./schema-check.ts";
@@ -24,9 +24,9 @@ export function ruleOf(schema: TSchema): string {
   return `${schema.type === "integer" ? "a whole number" : "a number"} ${range}`;
 }
 
-/** Names as alike as this (0 to 1) are one with a slip of the finger. */
+/** Names as alike as this (0 to 1) are typos of each other. */
 export const MISSPELT_LIKENESS = 0.6;
-/** What may stand beside flat settings. */
+/** Keys that may be beside flat settings. */
 const GROUPS = ["defaults", "models", "categories"] as const;
 
 function unknownName(name: string, where: string, triggersOnly: boolean): string {
@@ -73,7 +73,7 @@ export function uselessHardTrigger(values: Values, where: string): string[] {
   ];
 }
 
-/** A share of nothing leaves the reminder to its floor alone. */
+/** With a share of 0 only the floor decides when the reminder comes. */
 export function uselessPercent(values: Values, where: string): string[] {
   if (values.reminderRemainingPercent !== 0) return [];
   return [

@@ -1,4 +1,4 @@
-// The settings as they count: read by the schema from Pi's settings.json of the agent directory and then of the project.
+// The settings in effect: read by the schema from Pi's settings.json of the agent directory and then of the project.
 // Whatever is wrong is named once and replaced by its default; settings never stop Pi. Pure but for the reader given.
 import type { CategoryModels } from "./category/labels.ts";
 import { messageOf, shownValue } from "./errors.ts";
@@ -39,7 +39,7 @@ export interface LoadedSettings {
   readonly categories: CategoryModels;
   /** The keys under `models`, in small letters, and whose settings they are. */
   readonly modelKeys: readonly { readonly key: string; readonly origin: string }[];
-  /** What is wrong, by where it stands. */
+  /** What is wrong, by place. */
   readonly problems: readonly SettingsProblems[];
 }
 
@@ -80,7 +80,7 @@ function parsedFile({ text }: SettingsFile, problems: Fault[]): Record<string, u
   return {};
 }
 
-/** Pi checks its own settings; here only what is usable counts. */
+/** Pi checks its own settings; unusable values are ignored here. */
 function retryOf(block: Record<string, unknown>, otherwise: RetrySettings): RetrySettings {
   const { enabled, maxRetries, baseDelayMs } = block;
   return {
@@ -98,7 +98,7 @@ function tokensOr(value: unknown, otherwise: number): number {
   return typeof value === "number" && value >= 0 ? value : otherwise;
 }
 
-/** Files in order of precedence, the stronger last. */
+/** Files in order of precedence, later ones overriding earlier ones. */
 export function loadSettings(files: readonly SettingsFile[], env: Environment): LoadedSettings {
   const found: { readonly where: string; readonly faults: readonly Fault[] }[] = [];
   const note = (where: string, faults: readonly Fault[]) => {
@@ -173,7 +173,7 @@ export function loadSettings(files: readonly SettingsFile[], env: Environment): 
   };
 }
 
-/** The tools that the files leave out; what is wrong in them is told when a session starts. */
+/** The tools that the files leave out; faults are reported when a session starts. */
 export function leftOutTools(files: readonly SettingsFile[]): ReadonlySet<ToolName> {
   const { tools } = loadSettings(files, {}).forModel(undefined);
   return new Set(TOOL_NAMES.filter((name) => tools[name] === false));

@@ -1,4 +1,4 @@
-// Which of the names that there are a wrong one may have meant. Pure.
+// Which of the known names a wrong one may have meant. Pure.
 
 /** Below this likeness (0 to 1) a name is no help. */
 const LIKENESS_MIN = 0.35;

@@ -6,7 +6,7 @@ import { type PlanPush, planLine } from "./wire.ts";
 
 /** More sessions than a client has open at once. */
 const SESSIONS_MAX = 64;
-/** Pending requests that are remembered. */
+/** How many pending requests are remembered. */
 const AWAITED_MAX = 64;
 
 /** The only protocol version that has plans of this shape. */

@@ -54,12 +54,12 @@ export function piCommand(): readonly string[] {
   return running ? [process.execPath, running.file] : ["pi"];
 }
 
-/** A word as a shell takes it: bare where it can stand so, else in single quotes. */
+/** A word for a shell: bare where that is safe, else in single quotes. */
 function shellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-/** What a person types to go on in a fork of this session. */
+/** The command to continue in a fork of this session. */
 export function forkCommand(sessionFile: string): string {
   return `pi --fork ${shellWord(sessionFile)}`;
 }

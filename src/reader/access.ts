@@ -1,5 +1,4 @@
-// The one way of a program without a session to the content of agents: whatever it reads passes `mayRead`, as between
-// agents.
+// How a program without a session reads the content of agents: everything passes `mayRead`, as between agents.
 import { OwnerCategories } from "../category/owners.ts";
 import { shownValue, TokenBudgetError } from "../errors.ts";
 import type { ItemSource } from "../history/source.ts";
@@ -45,7 +44,7 @@ export class ReadAccess {
     );
   }
 
-  /** What was read is judged again: its agent may have become one of a category meanwhile. */
+  /** Judged again after reading: the agent may have got a category in the meantime. */
   async #of<T>(agentName: string, read: (agent: RosterAgent) => T | Promise<T>): Promise<T> {
     const address = addressOf(agentName);
     const found = await read(this.#readable(address));

@@ -86,7 +86,7 @@ function assertQuery(of: string, agentName: string, query: HistoryQuery): void {
   assertObject(query, { of, what: "the query", fields: HISTORY_FIELDS });
 }
 
-/** One item more than the limit is asked for: the one to go on with. */
+/** One item more than the limit is asked for: the one to continue with. */
 function itemQuery(source: ItemSource, query: HistoryQuery): ItemQuery {
   const { windowId: inWindow, role, toolName, from, limit = LIMIT_DEFAULT, recentFirst = false } = query;
   const first = from === undefined ? undefined : source.row(from);

@@ -1,4 +1,4 @@
-// A root task for a program that has no session in it: agents, history and notes, to be read only. It registers nothing,
+// A root task for a program that has no session in it: agents, history and notes, read-only. It registers nothing,
 // takes no lock and creates nothing on disk.
 import { assertObject, fieldOf, optional, TEXT } from "../options.ts";
 import { type Category, parseCategory } from "../task/category.ts";

@@ -1,4 +1,4 @@
-// What a program is given that reads a root task without a session.
+// The types of a program that reads a root task without a session.
 import type { ItemBranch, WindowContents } from "../history/shapes.ts";
 import type { AgentInfo } from "../launcher.ts";
 import type { ItemRole } from "../log/item.ts";
@@ -24,7 +24,7 @@ export interface HistoryItem {
   readonly itemId: string;
   /** Id of the window that it is in. */
   readonly windowId: string;
-  /** In whose role it is said. */
+  /** Its role. */
   readonly role: ItemRole;
   /** When it was written, ISO 8601. */
   readonly timestamp: string;
@@ -50,11 +50,11 @@ export interface FoundHistoryItem extends HistoryItem {
 
 /** A stretch of an item's text around matches. */
 export interface HistoryRegion {
-  /** As it stands in the item. */
+  /** The item's text, unchanged. */
   readonly text: string;
   /** Where `text` begins in the item's text, in Unicode characters. */
   readonly offset: number;
-  /** Where the matches stand in the item's text. */
+  /** Where the matches are in the item's text. */
   readonly matches: readonly {
     /** Where it begins, in Unicode characters. */
     readonly start: number;
@@ -84,7 +84,7 @@ export interface HistoryPage<T> {
   readonly total: number;
   /** The items, in the order that was asked for. */
   readonly items: readonly T[];
-  /** Pass it as `from` to go on; null at the end. */
+  /** Pass it as `from` to continue; null at the end. */
   readonly next: string | null;
 }
 
@@ -136,11 +136,11 @@ export interface NoteSearchQuery extends NoteQuery {
   readonly limit?: number;
 }
 
-/** A root task as a program without a session reads it. Every call looks at the disk anew. */
+/** A root task as a program without a session reads it. Every call reads the disk again. */
 export interface TaskReader {
   /** The task that it reads. */
   readonly context: TaskContext;
-  /** What it may read beside ordinary content; null: nothing. */
+  /** The category it may read besides ordinary content; null: none. */
   readonly category: Category;
   /**
    * All agents, in the order of registration.
@@ -148,14 +148,14 @@ export interface TaskReader {
    * @throws TokenBudgetError `refused`, `storage_failed`, `newer_format`: the registry; `not_found`: the task is gone.
    */
   agents(): readonly ReadableAgent[];
-  /** What agents said and were told. */
+  /** The histories of agents. */
   readonly history: HistoriesReader;
-  /** What agents wrote down. */
+  /** The notes of agents. */
   readonly notes: NotesReader;
 }
 
 /**
- * Histories of a root task. Agents are named by address, `/root/reviewer`, or by what stands below the root in it,
+ * Histories of a root task. Agents are named by address, `/root/reviewer`, or by what follows the root in it,
  * `reviewer`. What goes wrong with the agent rejects with `unknown_agent` or `invalid_address`: there is no such agent;
  * `refused`: its content is of a category that is not this reader's, or the registry breaks a rule; `storage_failed`,
  * `newer_format`: the disk; `not_found`: the task is gone.

@@ -18,7 +18,7 @@ import type { RunningChild } from "../window/bootstrap.ts";
 const LISTED_AGENTS_MAX = 50;
 /** Agents whose first request is read and named in one answer, the newest. */
 const FIRST_REQUESTS_MAX = 20;
-/** The beginning of a child's task is looked for in so many items. */
+/** How many items are searched for the beginning of a child's task. */
 const TASK_SEARCH_ROWS = 50;
 const TASK_LINE_CODE_POINTS = 100;
 /** A request or a list waits no longer than this for what its children were asked; their journals may be large. */
@@ -36,16 +36,16 @@ export interface AgentAccessParts {
   readonly maxFileBytes: () => number;
 }
 
-/** Where a note goes. What may be written is not always to be read: then the answer says nothing of what is there. */
+/** Where a note is written. Notes that may be written but not read: then the answer says nothing of what is there. */
 export interface NotesTarget {
   readonly notes: NotesStore;
   readonly readable: boolean;
 }
 
-/** Whose first requests are learnt. */
+/** Whose first requests are read. */
 export type Met = "running children" | "listed agents";
 
-/** Another agent as it stands in lists. */
+/** Another agent, as lists show it. */
 export interface ListedAgent {
   readonly address: string;
   /** Its content is not for this agent: nothing else of it is shown to a model. */
@@ -66,7 +66,7 @@ export class AgentAccess {
   readonly #taskLines = new Map<string, string | null>();
   /** The newest walk over other agents; each begins when the one before it has ended. */
   #meeting: Promise<void> = Promise.resolve();
-  /** Walks that have not begun: who asks for the same shares it. */
+  /** Walks that have not begun, shared by all who ask for the same. */
   readonly #waiting = new Map<Met, Promise<void>>();
 
   constructor(parts: AgentAccessParts) {
@@ -77,7 +77,7 @@ export class AgentAccess {
     return this.#parts.task.agent;
   }
 
-  /** The history of an agent, the own one without a name. */
+  /** The history of an agent; this agent's own without a name. */
   async historyOf(agentName: string | undefined): Promise<ItemSource> {
     const address = resolveAddress(this.agent, agentName);
     if (address === this.agent) return this.#parts.ownHistory();
@@ -123,14 +123,14 @@ export class AgentAccess {
     }
   }
 
-  /** Agents by address, the own one first; those that may not be read are marked. Throws when that cannot be known. */
+  /** Agents by address, this one first; those that may not be read are marked. Throws when they cannot be known. */
   addresses(): readonly string[] {
     const { agents, omitted } = this.others();
     const shown = agents.map(({ address, isRestricted }) => (isRestricted ? shownRestricted(address) : address));
     return [this.agent, ...shown, ...(omitted === 0 ? [] : [`(${omitted} older agents left out)`])];
   }
 
-  /** The same for an answer that is given all the same: the own one and the reason, when the others cannot be known. */
+  /** The same for an answer that must not fail: this agent and the reason, when the others cannot be known. */
   visible(): { readonly agents: readonly string[]; readonly problems: readonly string[] } {
     try {
       return { agents: this.addresses(), problems: [] };
@@ -169,14 +169,14 @@ export class AgentAccess {
         return { address: shownRestricted(child.address), task: undefined };
       });
     } catch {
-      // Reads of others say what is wrong; a window opens all the same.
+      // Reads of others report what is wrong; a window opens anyway.
       return [];
     }
   }
 
   /**
-   * Learns what the children that run were asked, or the newest agents that lists show, within the time that a request or
-   * a list can wait. It never throws.
+   * Reads what the running children were asked, or the newest agents that lists show, within the time that a request or a
+   * list can wait. It never throws.
    */
   meet(which: Met): Promise<void> {
     return Promise.race([this.#meetInTurn(which), delay(MEETING_MAX_MS, undefined, { ref: false })]);
@@ -201,12 +201,12 @@ export class AgentAccess {
         const line = taskLine(await this.#journals.read(agent));
         if (line !== undefined || !agent.running) this.#taskLines.set(agent.address, line ?? null);
       } catch {
-        // One whose journal cannot be read stands in lists by its address alone.
+        // An agent whose journal cannot be read is listed by its address alone.
       }
     }
   }
 
-  /** Those of whom more may be learnt; none when the agents cannot be known. */
+  /** The agents whose first request is still to be read; none when the agents cannot be known. */
   #toMeet(which: Met): readonly TaskAgent[] {
     try {
       const own = this.#parts.category();
@@ -244,7 +244,7 @@ export class AgentAccess {
   }
 }
 
-/** An agent that may not be read, as it stands in lists. */
+/** An agent that may not be read, as lists show it. */
 function shownRestricted(address: string): string {
   return `${address} (restricted)`;
 }

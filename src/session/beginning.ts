@@ -24,7 +24,7 @@ export async function beginStorage(beginning: Beginning): Promise<void> {
   task.sweep();
   for (const root of task.otherNotes()) sweepNotes(root);
   const isKnown = task.registry.exists();
-  // Before anything is removed here or by others: who is in the registry and does not say so counts as ended.
+  // Before anything is removed, here or by others: an agent that is registered but not marked as running counts as ended.
   if (isKnown || task.parent !== null) await task.join();
   await sweepEphemeral({ agentDir, own: task.context.storageRoot });
   if (!isKnown && task.parent === null) await beginFork(beginning);

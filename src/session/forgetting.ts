@@ -1,4 +1,4 @@
-// What a session leaves behind when it ends: a root's storage goes if a person has asked for it, or if it is in memory.
+// What a session leaves behind when it ends: a root's storage is removed if a person asked for it, or if it is in memory.
 import { isDeepStrictEqual } from "node:util";
 import { messageOf } from "../errors.ts";
 import type { BranchIndex } from "../log/branch.ts";
@@ -19,7 +19,7 @@ export interface ForgettingParts {
 
 export class Forgetting {
   readonly #parts: ForgettingParts;
-  /** What a person said last here: also when the branch no longer says so, and when the host has let go of the log. */
+  /** The person's last word here, also when the branch no longer has it, or the host has released the log. */
   #isAsked: boolean | undefined;
 
   constructor(parts: ForgettingParts) {
@@ -29,29 +29,29 @@ export class Forgetting {
   /** Whether a person has asked for what the session leaves to be removed when it ends. */
   isAsked(): boolean {
     const { task, branch } = this.#parts;
-    // A child's notes and journal are its root's to keep.
+    // A child's notes and journal belong to its root.
     if (task.parent !== null) return false;
     return this.#isAsked ?? isDeepStrictEqual(forgottenBy(branch().lastCustom(FORGET_ENTRY)?.entry), this.#mark());
   }
 
   ask(): void {
     this.#isAsked = true;
-    // On the log, so that a reload knows it; a later process that resumes the session does not mean it.
+    // On the log, so that it survives a reload; it does not count for a later process that resumes the session.
     this.#parts.mark(FORGET_ENTRY, this.#mark());
   }
 
-  /** What the session leaves stays after all. */
+  /** Keeps what the session leaves after all. */
   takeBack(): void {
     this.#isAsked = false;
     this.#parts.mark(FORGET_ENTRY, null);
   }
 
-  /** The session ends: the log cannot be asked any more. */
+  /** The session ends: the log cannot be read any more. */
   ends(): void {
     this.#isAsked = this.isAsked();
   }
 
-  /** After the end, when nothing is written any more: what is not to stay is removed. */
+  /** After the end, when nothing is written any more: removes what is not to stay. */
   async leave(report: (problem: string) => void): Promise<void> {
     const { task, agentDir } = this.#parts;
     if (task.parent !== null) return;

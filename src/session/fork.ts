@@ -24,7 +24,7 @@ function isForked(ctx: HostContext, { createdAt }: { readonly createdAt: number 
   return written < createdAt;
 }
 
-/** What this session is a fork of. A child of a task is none, whatever its launcher copied into its branch. */
+/** What this session is a fork of. A child of a task is no fork, whatever its launcher copied into its branch. */
 export function forkedFrom(
   ctx: HostContext,
   { agentDir, membership, start }: ForkFacts,

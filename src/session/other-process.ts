@@ -1,4 +1,4 @@
-// Watches for another process that has the same session open, and warns of each one that comes.
+// Watches for another process that has the same session open, and warns of each new one.
 import { forkCommand } from "../packages/host.ts";
 import type { Presence } from "../task/presence.ts";
 

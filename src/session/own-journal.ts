@@ -1,5 +1,5 @@
-// The session's own journal, from which other agents read its history: brought up to the log, and the session registered by
-// the time there is something to be read of it.
+// The session's own journal, from which other agents read its history: kept up with the log. The session is registered by the
+// time there is something to read.
 import { messageOf } from "../errors.ts";
 import type { EntrySource } from "../host/entries.ts";
 import { JournalWriter } from "../journal/writer.ts";
@@ -14,7 +14,7 @@ export interface OwnJournalParts {
   readonly isEmpty: () => boolean;
   /** Shows a long fill of the journal; stopped, the journal stays as it is until the session is opened again. */
   readonly work: Work;
-  /** Told of each problem once; the session goes on. */
+  /** Called once for each problem; the session continues. */
   readonly report: (problem: string) => void;
 }
 
@@ -31,7 +31,7 @@ export class OwnJournal {
 
   /**
    * Brings the own journal up to the log: at once where the session is registered and nothing else is being written. It
-   * never rejects: what fails is reported, and made good by the next call.
+   * never rejects: what fails is reported, and the next call retries it.
    */
   sync(): Promise<void> {
     return this.#sync((journal, entries) => journal.sync(entries));
@@ -47,18 +47,18 @@ export class OwnJournal {
     this.#journal.rest();
   }
 
-  /** As `sync`, for a process that is about to end: nothing can be waited for any more. */
+  /** As `sync`, for a process that is about to end and cannot wait. */
   syncNow(): void {
     const { entries, task } = this.#parts;
     if (this.isStopped || !task.presence.isRegistered) return;
     try {
       this.#journal.syncNow(entries);
     } catch {
-      // It cannot be shown any more; the session's next start makes it good.
+      // It cannot be shown any more; the session's next start catches up.
     }
   }
 
-  /** The session is used: it is registered by the time there is something to be read of it. */
+  /** The session is in use: registers it, so that others find what there is to read. */
   async announce(): Promise<void> {
     if (this.isStopped) return;
     try {
@@ -69,8 +69,8 @@ export class OwnJournal {
   }
 
   /**
-   * The session ends: the registry says that no process runs it. Its journal is whole; a root, which is opened again, leaves
-   * what takes long until then. A child is not opened again, and may have no other record.
+   * The session ends: the registry says that no process runs it. Its journal is whole; a root, which can be opened again,
+   * leaves slow work until then. A child is not opened again, and may have no other record.
    */
   async end(ending: Ending = {}): Promise<void> {
     const { task } = this.#parts;

@@ -7,14 +7,14 @@ import { NOTES_INDEX_MAX_FILES, type NotesIndex } from "../window/bootstrap.ts";
 
 const WARNINGS_MAX = 5;
 
-/** The newest notes; undefined when they cannot be listed, which the bootstrap then says: a window opens all the same. */
+/** The newest notes; undefined when they cannot be listed, which the bootstrap then says: a window opens anyway. */
 export function notesIndex(notes: NotesStore): NotesIndex {
   try {
     const { rows, total } = notes.list({ orderBy: "updated_at", order: "descending", limit: NOTES_INDEX_MAX_FILES });
     const shown = rows.map(({ path, bytes, updatedAt }) => ({
       path: fullPath(notes.agent, path),
       bytes,
-      // To the minute: a bootstrap pays for every digit.
+      // To the minute: every digit of a bootstrap costs tokens.
       updated_at: `${updatedAt.slice(0, 16)}Z`,
     }));
     return { rows: shown, total };

@@ -46,7 +46,7 @@ const CHECKPOINT_TOOLS = ["notes_write_file", "notes_append_to_file"] as const;
 
 export interface SessionOptions extends ForkFacts {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Long work of the session, by what it is. */
+  /** Progress of long work of the session, by its kind. */
   readonly work: (what: "journal" | "notes", context: () => HostContext) => Work;
 }
 
@@ -150,12 +150,12 @@ export class Session {
     return this.#ctx;
   }
 
-  /** An event of this session has come with this context. */
+  /** Takes the context of a new event of this session. */
   attach(ctx: HostContext): void {
     this.#ctx = ctx;
   }
 
-  /** The index of the branch, brought up to the log. */
+  /** The index of the branch, up to date with the log. */
   get branch(): BranchIndex {
     return this.live.upToDate();
   }
@@ -211,14 +211,14 @@ export class Session {
 
   // --- what it does ---
 
-  /** Tells the person something, in one line. */
+  /** Shows the person one line. */
   report(problem: string): void {
     // Undefined while this is being made.
     if (this.windows?.compactions.compacting) this.#host.notices.hold();
     this.#host.notices.show(this.#ctx, `pi-token-budget: ${problem}`, "warning");
   }
 
-  /** Tells other extensions of the session what its window is in. */
+  /** Publishes the window's phase to other extensions of the session. */
   publish(): void {
     this.coordination.publish(this.phase(), this.branch.current.id);
   }
@@ -233,8 +233,8 @@ export class Session {
   }
 
   /**
-   * Warns of another process that has the session open too, and registers this one again when that one is gone. Done with each
-   * request, and on a clock where a person watches.
+   * Warns of another process that has the session open too, and registers this one again when that one is gone. Called with each
+   * request, and by a timer where a person watches.
    */
   watchProcesses({ isAtWork = false } = {}): void {
     this.otherProcess.look();
@@ -293,7 +293,7 @@ export class Session {
     await this.journal.end(ending);
   }
 
-  /** After the end, when nothing is written any more: what is not to stay is removed. */
+  /** After the end, when nothing is written any more: removes what is not to stay. */
   leave(): Promise<void> {
     return this.forgetting.leave((problem) => lastWord(this.#ctx, `pi-token-budget: ${problem}`));
   }

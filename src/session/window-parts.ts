@@ -63,11 +63,11 @@ export function windowParts(owner: WindowOwner, host: Host, createdAt: number): 
   };
 }
 
-/** Read once: what the model was told of its place does not change under it. */
+/** Read once: the model's text about its place must not change during the session. */
 function apartReason(task: SessionTask): () => string | undefined {
-  let told: { readonly reason: string | undefined } | undefined;
+  let known: { readonly reason: string | undefined } | undefined;
   return () => {
-    told ??= { reason: task.problem && shorten(oneLine(task.problem.message), APART_REASON_CODE_POINTS) };
-    return told.reason;
+    known ??= { reason: task.problem && shorten(oneLine(task.problem.message), APART_REASON_CODE_POINTS) };
+    return known.reason;
   };
 }

@@ -1,5 +1,5 @@
-// Has pi-subagents load this package into every child of a session: finds it, registers the children's entry under the
-// session's runtime id, and gives the registration back. It must never replace or dispose what another one registered.
+// Makes pi-subagents load this package into every child of a session: finds it, registers the children's entry under the
+// session's runtime id, and disposes the registration. It must never replace or dispose another one's registration.
 import { messageOf } from "../errors.ts";
 import { OWN_NAME } from "../packages/own.ts";
 import { noExport, noFunction, notLoaded, notRegistered, ownedByOther, wrongPlace } from "./diagnostics.ts";
@@ -19,7 +19,7 @@ export type AdapterResult =
   /** No pi-subagents in this session. */
   | { readonly type: "absent" }
   | { readonly type: "registered"; readonly entry: string }
-  /** The session ended meanwhile. */
+  /** The session ended in the meantime. */
   | { readonly type: "closed" }
   /** Children do without; `diagnostic` is to be shown once. */
   | { readonly type: "unavailable"; readonly diagnostic: string };
@@ -38,7 +38,7 @@ export class SubagentsAdapter {
   #registration: Registration | undefined;
   #closed = false;
 
-  /** To be called once, after the session has started. It never throws. */
+  /** Call it once, after the session has started. It never throws. */
   async start(inputs: AdapterInputs): Promise<AdapterResult> {
     try {
       return await this.#start(inputs);
@@ -47,7 +47,7 @@ export class SubagentsAdapter {
     }
   }
 
-  /** Gives back the registration; one that is still under way is not made. */
+  /** Disposes the registration; one that is still under way is abandoned. */
   close(): void {
     this.#closed = true;
     const registration = this.#registration;
@@ -55,7 +55,7 @@ export class SubagentsAdapter {
     try {
       registration?.dispose();
     } catch {
-      // The session ends; there is nobody left who could do anything about it.
+      // The session ends: there is no one left to tell.
     }
   }
 
@@ -97,7 +97,7 @@ function unavailable(diagnostic: string): AdapterResult {
   return { type: "unavailable", diagnostic };
 }
 
-/** pi-subagents has no error codes: its words are all there is. */
+/** pi-subagents has no error codes, only messages. */
 function isTaken(error: unknown): boolean {
   return /already registered/i.test(messageOf(error));
 }

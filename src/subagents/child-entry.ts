@@ -14,7 +14,7 @@ import type { SessionTask } from "../task/membership.ts";
 
 export const CHILD_ENTRY_FILE = "child-extension.ts";
 
-/** The newest format this code writes; it stands in the first line. */
+/** The newest format this code writes; it is in the first line. */
 const FORMAT = 1;
 const FIRST_LINE = /^\/\/ pi-token-budget child entry, format (\d+)\./;
 
@@ -82,14 +82,14 @@ export interface ChildEntryPlace {
   readonly directory: string;
   /** Default: the entry of the automatic children. */
   readonly file?: string;
-  /** Says who writes the file anew; default: the start of the root session. */
+  /** Says who writes the file again; default: the start of the root session. */
   readonly madeAnew?: string;
   /** On the same file system; default: a folder of the task's directory. */
   readonly temporaryDirectory?: string;
   readonly disk?: DiskCalls;
 }
 
-/** Puts the entry in its place when another text, or none, is there. Answers its absolute path. */
+/** Writes the entry unless the same text is there. Returns its absolute path. */
 export async function writeChildEntry(
   place: ChildEntryPlace,
   own: Pick<OwnPackage, "root" | "api">,
@@ -131,7 +131,7 @@ export async function writeTaskEntry(
   return writeChildEntry({ directory, file, madeAnew: WRITTEN_ON_DEMAND }, own, { ...membership });
 }
 
-/** A damaged text is one to be replaced: all of it is known here. One of a newer format is left to those who know it. */
+/** A damaged text is replaced: all of it is known here. One of a newer format is left alone. */
 function isWritten(disk: DiskCalls, path: string, shown: string, content: Buffer): boolean {
   const present = readPlainFile(disk, path, shown);
   if (present === undefined) return false;

@@ -1,4 +1,4 @@
-// Who a child of pi-subagents is: the name of its agent, which stands in its system prompt and nowhere else that a child
+// Who a child of pi-subagents is: the name of its agent, which is in its system prompt and nowhere else that a child
 // can see. Pure.
 
 /** As pi-subagents writes it at the head of what it adds to a child's system prompt. */

@@ -19,7 +19,7 @@ export function agentOverride(entry: string): Readonly<Record<string, unknown>> 
   return { tools: "inherit", subagentOnlyExtensions: [entry] };
 }
 
-/** A setting of agents of pi-subagents, as it stands in Pi's settings.json. */
+/** A setting of agents of pi-subagents, as it is written in Pi's settings.json. */
 function agentSetting(agent: string, override: Readonly<Record<string, unknown>>): string {
   return JSON.stringify({ subagents: { agentOverrides: { [agent]: override } } });
 }
@@ -94,7 +94,7 @@ export function lackingNotice(child: LackingChild): string {
   return `${OWN_NAME}: ${agentName(agent)} has ${which} of this package, because its list of tools leaves them out. ${lackingMend(child)}`;
 }
 
-/** What a parent says of children that run and are no agents of its task. */
+/** A parent's message about running children that are no agents of its task. */
 export function strayText(files: readonly string[]): string {
   const [first = ""] = files;
   const others = files.length === 1 ? "" : ` and ${files.length - 1} more`;

@@ -31,7 +31,7 @@ export interface DiscoveryInputs {
 export type Discovery =
   /** The session has no pi-subagents. */
   | { readonly type: "absent" }
-  /** Somebody named a place where it is not. */
+  /** The place that was named does not have it. */
   | { readonly type: "wrong_place"; readonly named: string; readonly path: string; readonly reason: string }
   | { readonly type: "no_export"; readonly found: FoundPackage }
   | { readonly type: "module"; readonly path: string };

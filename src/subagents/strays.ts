@@ -1,5 +1,5 @@
-// Children of pi-subagents that ran without this package: session files that it put below their parent's, and that are of
-// no agent of the task. Only ever looks.
+// Children of pi-subagents that ran without this package: session files below their parent's that belong to no agent of the
+// task. Only reads.
 import { join } from "node:path";
 import { type DiskCalls, NODE_DISK } from "../storage/disk.ts";
 

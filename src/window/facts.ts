@@ -55,31 +55,31 @@ function onlyOpensWindows({ head: { calls } }: Row): boolean {
   return calls.length > 0 && calls.every((call) => call.name === "new_context");
 }
 
-/** Told of each fact: a long branch has hundreds of thousands, so no list is made of them. */
-type Told = (fact: LogFact) => void;
+/** Called with each fact: a long branch has hundreds of thousands, so no list is made of them. */
+type OnFact = (fact: LogFact) => void;
 
 /** What most rows say, made once. */
 const WORKED: LogFact = { type: "worked" };
 const SPOKEN: LogFact = { type: "user_spoke" };
 
-function tellOfUser({ entry, head, window }: Row, tell: Told): void {
+function userFacts({ entry, head, window }: Row, onFact: OnFact): void {
   if (head.fromUser) {
-    tell(SPOKEN);
-    tell(WORKED);
+    onFact(SPOKEN);
+    onFact(WORKED);
     return;
   }
   const control = controlOf(entry.type === "message" ? (entry.message ?? {}) : entry);
   if (control && control.windowId === `w${window}`) {
     const { kind, requestId, hardTriggerTokens } = control;
-    tell({ type: "control_arrived", kind, requestId, hardTriggerTokens });
-  } else if (!head.internal && entry.type !== "compaction") tell(WORKED);
+    onFact({ type: "control_arrived", kind, requestId, hardTriggerTokens });
+  } else if (!head.internal && entry.type !== "compaction") onFact(WORKED);
 }
 
-function tellOfAnswer(row: Row, tell: Told): void {
+function answerFacts(row: Row, onFact: OnFact): void {
   const { message } = row.entry;
   const failed = isFailure(message);
-  if (!failed && !onlyOpensWindows(row)) tell(WORKED);
-  tell({ type: "model_answered", failed, usedTokens: failed ? undefined : reportedTokens(message) });
+  if (!failed && !onlyOpensWindows(row)) onFact(WORKED);
+  onFact({ type: "model_answered", failed, usedTokens: failed ? undefined : reportedTokens(message) });
 }
 
 /** Whether a path names one of the agent's own notes. */
@@ -120,33 +120,33 @@ function isOthersNote(path: unknown, isOwnNote: IsOwnNote): boolean {
   return typeof path === "string" && path.startsWith("/") && !isOwnNote(path);
 }
 
-function tellOfResult(rows: readonly Row[], at: number, isOwnNote: IsOwnNote, tell: Told): void {
+function resultFacts(rows: readonly Row[], at: number, isOwnNote: IsOwnNote, onFact: OnFact): void {
   const row = rows[at] as Row;
   const name = row.head.calls[0]?.name ?? "";
   if (name === "new_context") return;
-  tell(WORKED);
+  onFact(WORKED);
   if (!isNoteWriteTool(name)) return;
   const path = (answeredCall(rows, at)?.arguments as { path?: unknown } | null | undefined)?.path;
   if (isOthersNote(path, isOwnNote)) return;
   const saved = row.entry.message?.isError !== true;
-  tell({ type: "note_write_ended", saved, toolCallId: row.head.toolCallId });
+  onFact({ type: "note_write_ended", saved, toolCallId: row.head.toolCallId });
 }
 
-function tellOfRow(rows: readonly Row[], at: number, isOwnNote: IsOwnNote, tell: Told): void {
+function rowFacts(rows: readonly Row[], at: number, isOwnNote: IsOwnNote, onFact: OnFact): void {
   const row = rows[at] as Row;
   switch (row.head.role) {
     case "user":
-      tellOfUser(row, tell);
+      userFacts(row, onFact);
       break;
     case "assistant":
-      tellOfAnswer(row, tell);
+      answerFacts(row, onFact);
       break;
     case "tool":
-      tellOfResult(rows, at, isOwnNote, tell);
+      resultFacts(rows, at, isOwnNote, onFact);
   }
 }
 
-/** Where a reader of facts stands on a branch. */
+/** How far facts of a branch have been read. */
 export interface FactCursor {
   readonly rows: number;
   readonly windows: number;
@@ -160,7 +160,7 @@ function wasCancelled(marks: readonly PlacedMark[], requestId: string): boolean 
 }
 
 /** Hands over the facts a branch has gained since the cursor, in order; returns the cursor behind them. */
-export function readFacts(branch: BranchIndex, cursor: FactCursor, isOwnNote: IsOwnNote, each: Told): FactCursor {
+export function readFacts(branch: BranchIndex, cursor: FactCursor, isOwnNote: IsOwnNote, each: OnFact): FactCursor {
   let { windows, requestMarks } = cursor;
   const openUpTo = (number: number) => {
     for (; windows < number; windows++) {
@@ -176,7 +176,7 @@ export function readFacts(branch: BranchIndex, cursor: FactCursor, isOwnNote: Is
       next = branch.requestMarks[++requestMarks];
     }
   };
-  const tell: Told = (fact) => {
+  const onFact: OnFact = (fact) => {
     // A message that was queued when its request was cancelled comes after the mark, and asks for nothing.
     const isTakenBack =
       fact.type === "control_arrived" && wasCancelled(branch.requestMarks.slice(0, requestMarks), fact.requestId);
@@ -189,7 +189,7 @@ export function readFacts(branch: BranchIndex, cursor: FactCursor, isOwnNote: Is
     openUpTo(window);
     // A late result of the batch that closed the previous window says nothing of this one.
     if (window !== windows) continue;
-    tellOfRow(rows, i, isOwnNote, tell);
+    rowFacts(rows, i, isOwnNote, onFact);
   }
   openUpTo(branch.windows.length);
   marksUpTo(rows.length);
