@@ -1,5 +1,5 @@
 // A `/compact` with instructions that a newer Pi refuses in a short session, as a person types it in a real terminal: the
-// command that works stands in the editor with the same words.
+// command that works is in the editor with the same words.
 import { afterEach, describe, expect, it } from "vitest";
 import { currentHostName } from "../../fixtures/pi/hosts.ts";
 import { call } from "../../fixtures/pi/scripted-model.ts";
@@ -24,7 +24,7 @@ describe.skipIf(noTerminalReason() !== undefined || DOES_NOT_REFUSE)("a /compact
     await t.say("hello");
     await t.until("the answer", (screen) => screen.includes("Good day."));
     await t.say("/compact keep the failing tests in mind");
-    await t.until("the hint", (screen) => /It stands in\s+the\s+editor/.test(screen));
+    await t.until("the hint", (screen) => /It is in\s+the\s+editor/.test(screen));
     await t.until("the line", (screen) => screen.includes("/context new keep the failing tests in mind"));
     await t.press("Enter");
     await t.until("the window", (screen) => screen.includes("Window w2 is open"));
