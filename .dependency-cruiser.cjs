@@ -81,7 +81,7 @@ module.exports = {
       severity: "error",
       from: { path: PURE },
       to: {
-        path: "^(node:)?(fs|fs/promises|timers|child_process|worker_threads)$|node_modules/(@mariozechner|@earendil-works|proper-lockfile)",
+        path: "^(node:)?(fs|fs/promises|timers|child_process|worker_threads)$|node_modules/(@mariozechner|@earendil-works|proper-lockfile|write-file-atomic)",
       },
     },
     ...ROOMS.map((room, at) => ({
@@ -110,7 +110,7 @@ module.exports = {
       comment: "Modules outside storage/ get at files through it.",
       severity: "error",
       from: { path: "^(src|api)", pathNot: "^src/(storage|host)/" },
-      to: { path: "node_modules/proper-lockfile|^(node:)?fs(/promises)?$" },
+      to: { path: "node_modules/(proper-lockfile|write-file-atomic)|^(node:)?fs(/promises)?$" },
     },
     {
       name: "extract-knows-no-caller",

@@ -1,9 +1,11 @@
-// Replacing a file whole: a temporary is written and flushed in another folder of the same disk, then put in place by one
-// rename, so that a reader sees the old content or the new and nothing between. The libraries for this put their temporary
-// beside the target and cannot ask whether the lock is still held before they rename; a second rename was the price.
+// Replacing a file whole: a temporary is written and flushed in another folder of the same disk, then put in place by a
+// rename, so that a reader sees the old content or the new and nothing between. The library makes the temporary and flushes
+// it; the rename into place is ours, since the lock has to be asked once more right before it, a disk that fills up may take
+// a part without an error, and the folder of the target is one whose files are listed.
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { type DiskCalls, ensurePrivateDirectory, FILE_MODE, NODE_DISK, storageFailure, writeWhole } from "./disk.ts";
+import writeFileAtomic from "write-file-atomic";
+import { type DiskCalls, ensurePrivateDirectory, FILE_MODE, NODE_DISK, storageFailure } from "./disk.ts";
 
 export interface Replacement {
   /** Absolute path of the file to put in place; its directory exists. */
@@ -43,14 +45,11 @@ export function replaceFile(
 }
 
 function writeTemporary(disk: DiskCalls, path: string, { content, modified, flush = true }: Replacement): void {
-  const descriptor = disk.openSync(path, "wx", FILE_MODE);
-  try {
-    writeWhole(disk, descriptor, content);
-    if (modified) disk.utimesSync(path, modified, modified);
-    if (flush) disk.fsyncSync(descriptor);
-  } finally {
-    disk.closeSync(descriptor);
-  }
+  writeFileAtomic.sync(path, content, { mode: FILE_MODE, fsync: flush });
+  const written = disk.lstatSync(path).size;
+  if (written !== content.length)
+    throw new Error(`only ${written} of ${content.length} bytes could be written (is the disk full?)`);
+  if (modified) disk.utimesSync(path, modified, modified);
 }
 
 function discard(disk: DiskCalls, temporary: string): void {

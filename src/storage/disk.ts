@@ -27,7 +27,6 @@ export type DiskCalls = Pick<
   | "fdatasync"
   | "fdatasyncSync"
   | "fstatSync"
-  | "fsyncSync"
   | "ftruncateSync"
   | "linkSync"
   | "lstatSync"

@@ -20,6 +20,7 @@ function bareClone(): string {
   return clone;
 }
 
+/** As npm leaves it after an installation that was broken off. */
 function install(clone: string, names: readonly string[]): void {
   mkdirSync(join(clone, "node_modules"));
   for (const name of names) symlinkSync(join(PACKAGE_DIR, "node_modules", name), join(clone, "node_modules", name));
@@ -37,16 +38,22 @@ describe("a bare clone", () => {
     const clone = bareClone();
     const ran = await start(clone);
     const said = `${ran.stdout}${ran.stderr}`;
-    expect(said).toContain("this checkout has no proper-lockfile yet");
+    expect(said).toContain("this checkout has no proper-lockfile and no write-file-atomic yet");
     expect(said).toContain(`Run \`npm ci --omit=dev\` in ${clone}, then start Pi again.`);
     expect(said.match(/npm ci/g)).toHaveLength(1);
     for (const { tools } of ran.requests) expect(tools.map(({ name }) => name)).not.toContain("notes_write_file");
     ran.environment.remove();
   });
 
-  it("works when nothing is missing any more", async () => {
+  it("names what is missing after an installation that was broken off, and works when nothing is", async () => {
+    const half = bareClone();
+    install(half, ["proper-lockfile"]);
+    const ran = await start(half);
+    expect(`${ran.stdout}${ran.stderr}`).toContain("this checkout has no write-file-atomic yet");
+    ran.environment.remove();
+
     const whole = bareClone();
-    install(whole, ["proper-lockfile", "@sinclair"]);
+    install(whole, ["proper-lockfile", "write-file-atomic", "@sinclair"]);
     const works = await start(whole);
     expect(works, works.stderr).toMatchObject({ code: 0, stdout: "on we go\n", stderr: "" });
     works.environment.remove();

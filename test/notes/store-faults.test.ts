@@ -3,7 +3,14 @@ import fs, { existsSync, mkdirSync, rmdirSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { NotesStore } from "../../src/notes/store.ts";
-import { failingDisk, temporaryDirectory, treeOf, watchedDisk } from "../storage/disks.ts";
+import {
+  ATOMIC_WRITE_CALLS,
+  errnoError,
+  failingDisk,
+  temporaryDirectory,
+  treeOf,
+  watchedDisk,
+} from "../storage/disks.ts";
 import { AGENT, newStore } from "./stores.ts";
 
 const CODES = ["ENOSPC", "EIO", "EACCES", "EMFILE", "EROFS"] as const;
@@ -53,13 +60,32 @@ describe.each(WRITES)("%s", (_name, write, after, old) => {
       expect(store.read("sub/a.md").text, where).toBe("next");
     }
   });
+
+  test.each(ATOMIC_WRITE_CALLS)("with %s of its temporary failing", async (call) => {
+    const store = newStore();
+    if (old !== undefined) await store.write("sub/a.md", old);
+    const real = fs[call] as (...args: unknown[]) => unknown;
+    let left = 1;
+    vi.spyOn(fs, call).mockImplementation(((...args: unknown[]) => {
+      const ours = typeof args[0] === "number" || String(args[0]).includes(".meta/tmp");
+      if (ours && left-- > 0) throw errnoError("ENOSPC", call);
+      return Reflect.apply(real, fs, args);
+    }) as never);
+    const failing = write(store);
+    await expect(failing).rejects.toMatchObject({ code: "storage_failed" });
+    await expect(failing).rejects.toThrow(
+      /sub\/a\.md.*ENOSPC.*(stands unchanged|Nothing was changed)\. Free disk space/,
+    );
+    expect(existsSync(join(store.root, "sub/a.md")) ? store.read("sub/a.md").text : undefined).toBe(old);
+    expect(await write(store)).toMatchObject({ bytes: after.length });
+  });
 });
 
 describe("a write", () => {
-  test("of which the disk takes nothing leaves the old content", async () => {
+  test("of which the disk took only a part leaves the old content", async () => {
     const store = newStore();
     await store.write("a.md", "old");
-    vi.spyOn(fs, "writeSync").mockImplementationOnce(() => 0);
+    vi.spyOn(fs, "writeSync").mockImplementationOnce(() => 1);
     await expect(store.write("a.md", "new content")).rejects.toThrow("only 0 of 11 bytes");
     expect(store.read("a.md").text).toBe("old");
   });

@@ -74,6 +74,16 @@ export function caseInsensitiveDisk(base: string): DiskCalls {
   });
 }
 
+/** The calls of `node:fs` that write-file-atomic makes for one commit. */
+export const ATOMIC_WRITE_CALLS = [
+  "openSync",
+  "writeSync",
+  "fsyncSync",
+  "closeSync",
+  "chmodSync",
+  "renameSync",
+] as const;
+
 /** Every path below a directory, sorted. */
 export function treeOf(directory: string): string[] {
   if (!fs.existsSync(directory)) return [];
