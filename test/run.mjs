@@ -59,7 +59,7 @@ const LONG_S = {
   "test/hosts/two-processes.test.ts": 17,
   "test/dispatch/dispatcher.test.ts": 16,
   "test/hosts/settings-bytes.test.ts": 16,
-  "test/journal/sidecar.test.ts": 15,
+  "test/journal/index.test.ts": 15,
   "test/hosts/category-dispatch.test.ts": 15,
   "test/hosts/completion-terminal.test.ts": 15,
   "test/hosts/people.test.ts": 15,

@@ -1,4 +1,4 @@
-// Where items are read from: the live branch, and later another agent's journal. Readers and tools see only this.
+// Where items are read from: the live branch, or the journal of another agent. Readers and tools see only this.
 import type { LogEntry } from "../host/entries.ts";
 import type { Row, WindowRecord } from "../log/branch.ts";
 import type { ItemHead, ItemText } from "../log/item.ts";

@@ -125,7 +125,7 @@ describe("a failing disk", () => {
   test.each(CODES)(
     "with any one call of a sync failing with %s",
     async (code) => {
-      for (const start of ["no journal yet", "a journal", "a journal whose sidecar is due"] as const) {
+      for (const start of ["no journal yet", "a journal", "a journal whose index is due"] as const) {
         for (let number = 0; ; number++) {
           const directory = newDirectory();
           const log = new TestLog();
@@ -134,7 +134,7 @@ describe("a failing disk", () => {
           const shown = start === "no journal yet" ? [] : ids(log);
           log.user("new");
           const { disk, failed } = failingDisk(number, code);
-          const markEvery = start === "a journal whose sidecar is due" ? 1 : undefined;
+          const markEvery = start === "a journal whose index is due" ? 1 : undefined;
           const writer = writerOf(directory, { disk, lockWaitMs: WAIT_MS, markEvery });
           const error: unknown = await writer.sync(log).catch((thrown: unknown) => thrown);
           if (failed() === undefined) break;

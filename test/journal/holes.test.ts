@@ -5,7 +5,7 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { TestLog } from "../log/branches.ts";
 import { rounds } from "../rounds.ts";
-import { ids, idsOf, logFile, newDirectory, readerOf, sidecarFile, talk, writerOf } from "./journals.ts";
+import { ids, idsOf, indexFile, logFile, newDirectory, readerOf, talk, writerOf } from "./journals.ts";
 
 const COMMITS = 8;
 const BLOCK = 512;
@@ -57,8 +57,8 @@ async function branchShown(directory: string, shown: readonly string[][]): Promi
 /** Every entry once, whole. */
 async function expectMended(directory: string, log: TestLog): Promise<void> {
   await writerOf(directory).sync(log);
-  for (const without of ["nothing", "the sidecar"]) {
-    if (without === "the sidecar") rmSync(sidecarFile(directory), { force: true });
+  for (const without of ["nothing", "the index"]) {
+    if (without === "the index") rmSync(indexFile(directory), { force: true });
     const source = await readerOf(directory).refresh();
     expect(source.rows.map(({ entry }) => entry)).toEqual(log.entries);
   }
@@ -82,11 +82,11 @@ const HARMS: Readonly<Record<string, (bytes: Buffer, from: number) => Buffer>> =
 describe.each(Object.keys(HARMS))("a journal with %s", (harm) => {
   test.each([undefined, 1])("anywhere in its middle (marks every %s)", async (markEvery) => {
     const { log, directory, shown, whole } = await committed(markEvery);
-    const sidecar = markEvery && readFileSync(sidecarFile(directory));
-    // What the sidecar holds was on the disk.
-    const first = sidecar ? unflushed(whole) : whole.indexOf("\n") + 1;
+    const index = markEvery && readFileSync(indexFile(directory));
+    // What the index holds was on the disk.
+    const first = index ? unflushed(whole) : whole.indexOf("\n") + 1;
     for (let from = Math.ceil(first / BLOCK) * BLOCK; from < whole.length; from += BLOCK * STEP) {
-      if (sidecar) writeFileSync(sidecarFile(directory), sidecar);
+      if (index) writeFileSync(indexFile(directory), index);
       writeFileSync(logFile(directory), HARMS[harm]?.(whole, from) ?? whole);
       const seen = await branchShown(directory, shown);
       // An older branch is only shown when no commit is whole behind the harm.
@@ -155,7 +155,7 @@ describe("damage before what the index holds", () => {
     const source = await reader.refresh();
     expect(() => source.rows.at(at)?.entry).toThrow();
     await expect(reader.refresh()).rejects.toThrow(says);
-    rmSync(sidecarFile(directory));
+    rmSync(indexFile(directory));
     await expectMended(directory, log);
     expect(idsOf(await reader.refresh())).toEqual(ids(log));
   });

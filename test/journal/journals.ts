@@ -33,7 +33,7 @@ export const followJournal: FollowLog = (log) => {
   };
 };
 
-/** As above, with writers and readers that start anew each time, from a sidecar that is always carried on. */
+/** As above, with writers and readers that start anew each time, from an index that is always carried on. */
 export const followJournalAnew: FollowLog = (log) => {
   const directory = newDirectory();
   return async () => {
@@ -43,7 +43,7 @@ export const followJournalAnew: FollowLog = (log) => {
 };
 
 export const logFile = (directory: string) => join(directory, "journal.jsonl");
-export const sidecarFile = (directory: string) => join(directory, "journal.index");
+export const indexFile = (directory: string) => join(directory, "journal.index");
 
 export function idsOf(source: ItemSource): string[] {
   return source.rows.map(({ head }) => head.id);

@@ -223,7 +223,7 @@ describe(`a session of ${LARGE} entries`, () => {
     }
   });
 
-  test("is rebuilt in slices when its sidecar is lost, by a reader and by a writer", async () => {
+  test("is rebuilt in slices when its index is lost, by a reader and by a writer", async () => {
     const before = readFileSync(join(directory, "journal.index"));
     rmSync(join(directory, "journal.index"));
     let turns = 0;

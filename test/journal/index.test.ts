@@ -1,4 +1,4 @@
-// The journal's sidecar is never needed and never trusted: whatever happened to it, the same history is read, and the next
+// The journal's index is never needed and never trusted: whatever happened to it, the same history is read, and the next
 // writer makes it anew.
 import { copyFileSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import fc from "fast-check";
@@ -7,22 +7,11 @@ import { JournalReader } from "../../src/journal/reader.ts";
 import { type DiskCalls, NODE_DISK } from "../../src/storage/disk.ts";
 import { expectSame } from "../history/conformance.ts";
 import { sourceOf } from "../history/sources.ts";
-import {
-  AGENT,
-  expectReads,
-  ids,
-  idsOf,
-  journalOf,
-  logFile,
-  readerOf,
-  sidecarFile,
-  talk,
-  writerOf,
-} from "./journals.ts";
+import { AGENT, expectReads, ids, idsOf, indexFile, journalOf, logFile, readerOf, talk, writerOf } from "./journals.ts";
 
 const SEED = 20_260_301;
 
-describe("a sidecar", () => {
+describe("an index", () => {
   const damages: readonly (readonly [string, (file: string) => void])[] = [
     ["is missing", (file) => rmSync(file)],
     ["is empty", (file) => writeFileSync(file, "")],
@@ -57,8 +46,8 @@ describe("a sidecar", () => {
 
   test.each(damages)("that %s is made anew, and nothing is read otherwise meanwhile", async (name, damage) => {
     const { log, directory } = await journalOf(60);
-    const good = readFileSync(sidecarFile(directory));
-    damage(sidecarFile(directory));
+    const good = readFileSync(indexFile(directory));
+    damage(indexFile(directory));
     await expectReads(directory, log);
     // A writer that knows the journal, and one that starts now.
     talk(log, 1);
@@ -68,19 +57,19 @@ describe("a sidecar", () => {
     await writerOf(directory).sync(log);
     await expectReads(directory, log);
     if (name === "is a directory") return;
-    const repaired = readFileSync(sidecarFile(directory));
+    const repaired = readFileSync(indexFile(directory));
     // All of it is a function of the log, so what was lost comes back the same.
     expect(repaired.subarray(0, good.length).equals(good)).toBe(true);
   });
 
   test("with any one byte wrong is used up to there and no further", async () => {
     const { log, directory } = await journalOf(30);
-    const good = readFileSync(sidecarFile(directory));
+    const good = readFileSync(indexFile(directory));
     const expected = ids(log);
     for (let at = 0; at < good.length; at += 97) {
       const bytes = Buffer.from(good);
       bytes[at] = (bytes[at] as number) ^ 0x40;
-      writeFileSync(sidecarFile(directory), bytes);
+      writeFileSync(indexFile(directory), bytes);
       const source = await readerOf(directory).refresh();
       expect(idsOf(source)).toEqual(expected);
       expect(source.windows).toHaveLength(2);
@@ -90,7 +79,7 @@ describe("a sidecar", () => {
   test("of another journal, or of this one before it was begun again, is not used", async () => {
     const one = await journalOf(40);
     const other = await journalOf(50);
-    copyFileSync(sidecarFile(other.directory), sidecarFile(one.directory));
+    copyFileSync(indexFile(other.directory), indexFile(one.directory));
     await expectReads(one.directory, one.log);
     rmSync(logFile(one.directory));
     await writerOf(one.directory).sync(one.log);
@@ -99,15 +88,15 @@ describe("a sidecar", () => {
 
   test("is behind the log when its writer was killed in between, and is carried on", async () => {
     const { log, directory } = await journalOf(40);
-    const old = readFileSync(sidecarFile(directory));
+    const old = readFileSync(indexFile(directory));
     talk(log, 60);
     await writerOf(directory).sync(log);
-    const now = readFileSync(sidecarFile(directory));
-    writeFileSync(sidecarFile(directory), old);
+    const now = readFileSync(indexFile(directory));
+    writeFileSync(indexFile(directory), old);
     await expectReads(directory, log);
     talk(log, 30);
     await writerOf(directory).sync(log);
-    expect(readFileSync(sidecarFile(directory)).subarray(0, now.length).equals(now)).toBe(true);
+    expect(readFileSync(indexFile(directory)).subarray(0, now.length).equals(now)).toBe(true);
     await expectReads(directory, log);
   });
 
@@ -128,24 +117,24 @@ describe("a sidecar", () => {
 
   test("of an older format is made anew", async () => {
     const { log, directory } = await journalOf(40);
-    const older = readFileSync(sidecarFile(directory), "latin1").replace('"version":4', '"version":1');
-    writeFileSync(sidecarFile(directory), older, "latin1");
+    const older = readFileSync(indexFile(directory), "latin1").replace('"version":4', '"version":3');
+    writeFileSync(indexFile(directory), older, "latin1");
     await expectReads(directory, log);
     talk(log, 40);
     await writerOf(directory).sync(log);
     await expectReads(directory, log);
-    expect(readFileSync(sidecarFile(directory), "latin1")).toContain('"version":4');
+    expect(readFileSync(indexFile(directory), "latin1")).toContain('"version":4');
   });
 
   test("of a newer format is left alone", async () => {
     const { log, directory } = await journalOf(40);
-    const newer = readFileSync(sidecarFile(directory), "latin1").replace('"version":4', '"version":5');
-    writeFileSync(sidecarFile(directory), newer, "latin1");
+    const newer = readFileSync(indexFile(directory), "latin1").replace('"version":4', '"version":5');
+    writeFileSync(indexFile(directory), newer, "latin1");
     await expectReads(directory, log);
     talk(log, 40);
     await writerOf(directory).sync(log);
     await expectReads(directory, log);
-    expect(readFileSync(sidecarFile(directory), "latin1")).toBe(newer);
+    expect(readFileSync(indexFile(directory), "latin1")).toBe(newer);
   });
 
   test("is what a reader uses: it reads only the log's last commit and what it returns", async () => {
@@ -159,7 +148,7 @@ describe("a sidecar", () => {
     const disk = { ...NODE_DISK, readSync };
     const source = await new JournalReader({ directory, agent: AGENT, disk }).refresh();
     expect(source.rows.length).toBe(ids(log).length);
-    bytes -= statSync(sidecarFile(directory)).size;
+    bytes -= statSync(indexFile(directory)).size;
     expect(bytes).toBeLessThan(1_000);
     expect(source.rows.at(-1)).toBeUndefined();
     expect(source.rows.at(source.rows.length - 1)?.entry.id).toBe(ids(log).at(-1));
