@@ -3,7 +3,7 @@ export { setAgentCategory } from "./src/category/change.ts";
 export type { CategoryModels, ModelName } from "./src/category/labels.ts";
 export { createRouter, type Route, type RouteRequest, type RouterParts } from "./src/category/router.ts";
 export type { TaskDispatcherOptions } from "./src/dispatch/create.ts";
-export type { LookOptions, RerunOptions, TaskDispatcher } from "./src/dispatch/dispatcher.ts";
+export type { ListOptions, LookOptions, RerunOptions, TaskDispatcher } from "./src/dispatch/dispatcher.ts";
 export type { Attachment } from "./src/dispatch/files/attachments.ts";
 export type { DispatchParent, RouteDoor, RouteQuestion } from "./src/dispatch/parent.ts";
 export type { DailyQuota, Quota, QuotaAnswer, QuotaUsage } from "./src/dispatch/quota.ts";
@@ -21,7 +21,6 @@ export type {
   TaskView,
   UsageRow,
 } from "./src/dispatch/task-view.ts";
-export { defineTaskTool, type TaskTool, type TaskToolResult } from "./src/dispatch/tool.ts";
 export { CategoryModelError, type ErrorCode, TokenBudgetError } from "./src/errors.ts";
 export { createTokenBudgetExtension, type TokenBudgetExtension, type TokenBudgetOptions } from "./src/extension.ts";
 export type { ItemBranch } from "./src/history/shapes.ts";
@@ -60,3 +59,4 @@ export {
   createTask,
   writeChildExtension,
 } from "./src/wire/plain-program.ts";
+export { defineTaskTool, type TaskTool, type TaskToolResult } from "./src/wire/task-tool.ts";

@@ -10,8 +10,6 @@ const CORE = "core";
 
 /** Which part a source belongs to: the first whose pattern fits. `session` is read when a session starts. */
 const PARTS = [
-  // A tool is registered at load.
-  [CORE, /^src\/dispatch\/tool\.ts/],
   ["dispatch", /^src\/(dispatch\/|extract\/|wire\/dispatcher\.ts|host\/sdk\.ts)/],
   ["reader", /^src\/(reader\/|wire\/plain-program\.ts)/],
   ["people", /^src\/(doctor\/|wire\/(doctor|forget)\.ts|ui\/(agents|context|notes|windows)\.ts)/],

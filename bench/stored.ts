@@ -10,6 +10,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  writeFileSync,
   writeSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,6 +25,10 @@ const HOLDER = fileURLToPath(new URL("./children/holder.ts", import.meta.url));
 const STALE_MS = 3_000;
 const SAMPLES = 3;
 const RECORDS = 1_000;
+const MANY_RECORDS = 10_000;
+const FEW_RECORDS = 100;
+const NEWEST = 20;
+const RESULT_CHARS = 2_000;
 
 /** From the kill of the holder until the lock is another's, in milliseconds. */
 async function takenOverMs(folder: string): Promise<number> {
@@ -78,7 +83,23 @@ function taskRow(): TaskRow {
   };
 }
 
+/** Records that are copies of one another, as a session of years leaves them. */
+async function filled(folder: string, count: number) {
+  const context = { version: 1, runId: "bench", rootSessionId: "a0", storageRoot: folder } as const;
+  const store = new RecordStore(context);
+  const first = await store.create({ ...taskRow(), status: "completed", result: "x".repeat(RESULT_CHARS) }, []);
+  const fields = JSON.parse(readFileSync(join(store.directory, `${first.task.id}.json`), "utf8")) as object;
+  for (let i = 1; i < count; i++) {
+    const task = { ...first.task, id: newId(), created: new Date(i * 1_000).toISOString() };
+    writeFileSync(join(store.directory, `${task.id}.json`), JSON.stringify({ ...fields, task }));
+  }
+  store.ids();
+  return { context, store, files: readdirSync(store.directory).filter((name) => name.endsWith(".json")) };
+}
+
 async function records(folder: string): Promise<Made> {
+  const many = await filled(join(folder, "many"), MANY_RECORDS);
+  const few = await filled(join(folder, "few"), FEW_RECORDS);
   const context = { version: 1, runId: "bench", rootSessionId: "a0", storageRoot: join(folder, "task") } as const;
   const store = new RecordStore(context);
   for (let i = 0; i < RECORDS; i++) await store.create(taskRow(), []);
@@ -102,6 +123,22 @@ async function records(folder: string): Promise<Made> {
           closeSync(file);
           renameSync(`${target}.tmp`, target);
         },
+      },
+      {
+        name: `task records, the newest 20 of ${MANY_RECORDS.toLocaleString("en-US")}, cold`,
+        against: `the same of ${FEW_RECORDS}`,
+        goal: 40,
+        ours: () => new RecordStore(many.context).list(NEWEST).records.length,
+        reference: () => new RecordStore(few.context).list(NEWEST).records.length,
+      },
+      {
+        name: `task records, the newest 20 of ${MANY_RECORDS.toLocaleString("en-US")}, once more`,
+        against: "reading and parsing all of their files",
+        goal: 0.1,
+        ours: () => many.store.list(NEWEST).records.length,
+        reference: () =>
+          many.files.map((name) => JSON.parse(readFileSync(join(many.store.directory, name), "utf8")) as unknown)
+            .length,
       },
       {
         name: `task records, list of ${RECORDS.toLocaleString("en-US")}`,

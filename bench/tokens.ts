@@ -1,12 +1,12 @@
 // What the model pays for this package, counted with a real tokenizer (o200k). No time, no network.
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
-import { taskTool } from "../src/dispatch/tool.ts";
 import { BranchIndex } from "../src/log/branch.ts";
 import { GUIDANCE } from "../src/prompts.ts";
 import { TODOS_MAX, type TodoStatus } from "../src/todo/list.ts";
 import { toolSchema } from "../src/tools/define.ts";
 import { TOOL_NAMES, TOOL_SPECS } from "../src/tools/specs.ts";
 import { CHILDREN_MAX, type NoteRow, nextBootstrap, REQUEST_INDEX_MAX } from "../src/window/bootstrap.ts";
+import { taskTool } from "../src/wire/task-tool.ts";
 import { GeneratedLog } from "./generated.ts";
 
 /** At most, in tokens. */

@@ -1,7 +1,7 @@
 // Opens tasks for child agents and keeps their records: intake.ts accepts, run/queue.ts runs, reader.ts reads.
 import { setTimeout as delay } from "node:timers/promises";
 import { messageOf, TokenBudgetError } from "../errors.ts";
-import { assertObject, type Fields, oneOf, optional, SIGNAL } from "../options.ts";
+import { assertObject, COUNT, type Fields, oneOf, optional, SIGNAL } from "../options.ts";
 import { thisProcess } from "../storage/processes.ts";
 import type { Category } from "../task/category.ts";
 import { taskLayout } from "../task/layout.ts";
@@ -21,6 +21,12 @@ import type { LiveTask, OpenedFile, RestrictedTask, TaskHandle, TaskView } from 
 export interface LookOptions {
   /** `person`: a person or the launcher's own code, who may see every task; left out, the dispatching agent. */
   readonly viewer?: "person";
+}
+
+/** Which tasks are listed, and for whom. */
+export interface ListOptions extends LookOptions {
+  /** At most so many, the newest; all when left out. */
+  readonly limit?: number;
 }
 
 /** The viewer who runs a task again, and how the run is cancelled. */
@@ -76,10 +82,20 @@ export class TaskDispatcher {
    * @throws TokenBudgetError (rejects) `invalid_argument`, `unknown_field`: the options; `storage_failed`, `refused`: the disk,
    * or a registry that breaks a rule.
    */
-  async list(options: LookOptions = {}): Promise<readonly (TaskView | RestrictedTask)[]> {
-    assertLook("list", options);
+  async list(options: ListOptions = {}): Promise<readonly (TaskView | RestrictedTask)[]> {
+    assertLook("list", options, { limit: optional(COUNT) });
     await this.#recovered;
-    return this.#reader.list(options.viewer);
+    return this.#reader.list(options.viewer, options.limit);
+  }
+
+  /**
+   * The ids of all tasks of the root task, newest first, for a person or a launcher's own code: none of them is read.
+   *
+   * @throws TokenBudgetError (rejects) `storage_failed`: the disk.
+   */
+  async ids(): Promise<readonly string[]> {
+    await this.#recovered;
+    return this.#store.ids();
   }
 
   /**

@@ -4,7 +4,7 @@ import { shownValue, TokenBudgetError } from "../errors.ts";
 import { type ProcessName, thisProcess } from "../storage/processes.ts";
 import { frozenReferences } from "./brief/sources.ts";
 import type { DispatcherParts } from "./parts.ts";
-import { dailyQuota, type QuotaUsage } from "./quota.ts";
+import { dailyQuota } from "./quota.ts";
 import { PROGRESS_QUEUED, titleOf } from "./record/rules.ts";
 import { newId, nowText, type TaskRecord, type TaskRow } from "./record/schema.ts";
 import type { RecordStore } from "./record/store.ts";
@@ -60,7 +60,8 @@ export class Intake {
     };
     const { signal } = request;
     const claim = request.agentName === undefined ? undefined : () => this.#assertFree(request, id);
-    return { record: await this.#store.create(task, attachments, { signal, claim }), runner, signal };
+    const record = await this.#store.create(task, attachments, { signal, claim });
+    return { record, runner, signal };
   }
 
   /** Accepts another run of a task that has ended. */
@@ -98,7 +99,7 @@ export class Intake {
   /** A name belongs to one agent: also to one that has not joined yet. */
   #assertFree({ agentName }: DispatchRequest, taskId: string): void {
     const address = freeAddress(this.#parts.parent, agentName, taskId);
-    const other = this.#store.processing().find(({ task }) => task.agent === address);
+    const other = this.#store.processing().records.find(({ task }) => task.agent === address);
     if (other === undefined) return;
     throw new TokenBudgetError(
       "name_collision",
@@ -111,7 +112,7 @@ export class Intake {
     const daily = settings().taskQuota;
     const quotas = [...(daily === null ? [] : [dailyQuota(daily)]), ...(quota ? [quota] : [])];
     if (quotas.length === 0) return;
-    const used = usageOfDay(this.#store.list().records, nowText());
+    const used = this.#store.usedOn(nowText());
     for (const ask of quotas) {
       const answer = await ask(used);
       if (answer.allowed) continue;
@@ -122,15 +123,4 @@ export class Intake {
       );
     }
   }
-}
-
-/** Days are UTC, so that every process of a root task counts the same. */
-function usageOfDay(records: readonly TaskRecord[], now: string): QuotaUsage {
-  const day = now.slice(0, 10);
-  const rows = records.flatMap(({ usage }) => usage).filter((row) => row.created.startsWith(day));
-  return {
-    tokens: rows.reduce((sum, row) => sum + row.input + row.output + row.cached, 0),
-    amount: rows.reduce((sum, row) => sum + (row.amount ?? 0), 0),
-    tasks: records.filter(({ task }) => task.created.startsWith(day)).length,
-  };
 }

@@ -22,9 +22,9 @@ export class TaskReader {
     this.#report = report;
   }
 
-  list(viewer: Viewer): readonly (TaskView | RestrictedTask)[] {
+  list(viewer: Viewer, limit?: number): readonly (TaskView | RestrictedTask)[] {
     const may = this.#ruleFor(viewer);
-    const { records, problems } = this.#store.list();
+    const { records, problems } = this.#store.list(limit);
     for (const problem of problems) this.#report(problem);
     return records.map((record) => (may(record) ? taskView(record) : { agent: record.task.agent, restricted: true }));
   }

@@ -9,7 +9,7 @@ import { type RowsOptions, taskRows } from "./task-rows.ts";
 import { safeText } from "./text.ts";
 import { wholeList } from "./todo-lines.ts";
 
-const TASKS_SHOWN_MAX = 20;
+export const TASKS_SHOWN_MAX = 20;
 const STEPS_SHOWN_MAX = 20;
 /** Of each kind; runs of one task keep theirs. */
 const FILES_SHOWN_MAX = 20;

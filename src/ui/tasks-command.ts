@@ -9,12 +9,15 @@ import type { TodoItem } from "../todo/list.ts";
 import { CHOICES_MAX, type Choice, defineCommand } from "./commands.ts";
 import { type FollowParts, follow } from "./task-commands.ts";
 import { filesNamed, saveFiles } from "./task-save.ts";
-import { listText, statusText, taskText } from "./task-text.ts";
+import { listText, statusText, TASKS_SHOWN_MAX, taskText } from "./task-text.ts";
 import { parseTasksLine, TASK_ACTIONS, type TaskAction, type TasksLine, typedWord, wordsOf } from "./tasks-line.ts";
 import { safeText } from "./text.ts";
 
 /** What the command needs of a dispatcher. */
-export type TaskBoard = Pick<TaskDispatcher, "list" | "openFile" | "cancel" | "rerun" | "remove" | "running">;
+export type TaskBoard = Pick<
+  TaskDispatcher,
+  "list" | "ids" | "get" | "openFile" | "cancel" | "rerun" | "remove" | "running"
+>;
 
 export interface TasksCommandParts extends FollowParts {
   readonly board: (ctx: HostContext) => Promise<TaskBoard>;
@@ -29,22 +32,24 @@ export interface TasksCommandParts extends FollowParts {
 }
 
 const IDS_SHOWN_MAX = 5;
+/** Older tasks are named by their ids all the same. */
+const TASKS_OFFERED_MAX = 100;
 /** Of a file that is shown in the terminal. */
 const OPENED_MAX_BYTES = 100_000;
 const OPENED_MAX_CHARS = 20_000;
 const QUESTION_PATHS_MAX = 10;
 
-async function tasksOf(board: Pick<TaskBoard, "list">): Promise<readonly TaskView[]> {
-  return (await board.list({ viewer: "person" })).filter((task) => "id" in task);
+async function newest(board: TaskBoard, limit: number): Promise<readonly TaskView[]> {
+  return (await board.list({ viewer: "person", limit })).filter((task) => "id" in task);
 }
 
 /** The task whose id begins like this: one that is named whole, or has no other beside it. */
-function taskNamed(tasks: readonly TaskView[], begun: string): TaskView | string {
-  const found = tasks.filter(({ id }) => id.startsWith(begun));
-  const task = found.find(({ id }) => id === begun) ?? (found.length === 1 ? found[0] : undefined);
-  if (task) return task;
+async function taskNamed(board: TaskBoard, begun: string): Promise<TaskView | string> {
+  const found = (await board.ids()).filter((id) => id.startsWith(begun));
+  const named = found.find((id) => id === begun) ?? (found.length === 1 ? found[0] : undefined);
+  if (named !== undefined) return board.get(named, { viewer: "person" });
   if (found.length === 0) return `There is no task ${shownValue(begun)}. /tasks lists those there are.`;
-  const ids = found.slice(0, IDS_SHOWN_MAX).map(({ id }) => id);
+  const ids = found.slice(0, IDS_SHOWN_MAX);
   const more = found.length > ids.length ? `, and ${grouped(found.length - ids.length)} more` : "";
   return `${grouped(found.length)} tasks begin with ${begun}: ${ids.join(", ")}${more}. Type more of the id.`;
 }
@@ -132,7 +137,8 @@ function offeredActions(begun: string): readonly TaskAction[] {
   return TASK_ACTIONS.filter((action) => action.startsWith(begun) && (action !== "remove" || begun !== ""));
 }
 
-function choices(tasks: readonly TaskView[], typed: string): readonly Choice[] {
+async function choices(board: TaskBoard, typed: string): Promise<readonly Choice[]> {
+  const tasks = await newest(board, TASKS_OFFERED_MAX);
   const words = wordsOf(typed);
   const begun = /\s$/.test(typed) || typed === "" ? "" : (words.at(-1) ?? "");
   const before = begun === "" ? words : words.slice(0, -1);
@@ -149,8 +155,9 @@ function choices(tasks: readonly TaskView[], typed: string): readonly Choice[] {
   }
   const id = isActionFirst ? second : first;
   const action = isActionFirst ? first : second;
-  const task = taskNamed(tasks, id);
-  if (typeof task === "string" || before.length > 2 || (action !== "save" && action !== "open")) return [];
+  if (before.length > 2 || (action !== "save" && action !== "open")) return [];
+  const task = await taskNamed(board, id);
+  if (typeof task === "string") return [];
   const paths = [...task.outputs, ...task.intermediates].map(({ path }) => path);
   const offered = paths.filter((path) => path.startsWith(begun)).slice(0, CHOICES_MAX);
   return offered.map((path) => ({ value: `${first} ${second} ${typedWord(path)}` }));
@@ -160,9 +167,9 @@ export function tasksCommand(parts: TasksCommandParts): HostCommand {
   const { board, openBoard, todosOf } = parts;
   const answered = async (line: Exclude<TasksLine, { type: "unknown" }>, ctx: HostContext): Promise<string> => {
     const opened = await board(ctx);
-    const tasks = await tasksOf(opened);
-    if (line.type === "list") return listText(tasks, { nowMs: Date.now(), ids: tasks.map(({ id }) => id) });
-    const task = taskNamed(tasks, line.id);
+    if (line.type === "list")
+      return listText(await newest(opened, TASKS_SHOWN_MAX), { nowMs: Date.now(), ids: await opened.ids() });
+    const task = await taskNamed(opened, line.id);
     if (typeof task === "string") return task;
     if (line.type === "show") return taskText(task, await todosOf(ctx, task.agent));
     return DONE[line.action]({ task, words: line.words, board: opened, ctx, parts });
@@ -171,7 +178,7 @@ export function tasksCommand(parts: TasksCommandParts): HostCommand {
     show: parts.show,
     complete: async (prefix) => {
       const opened = await openBoard();
-      return opened ? choices(await tasksOf(opened), prefix) : [];
+      return opened ? choices(opened, prefix) : [];
     },
     answer: (argument, ctx) => {
       const line = parseTasksLine(argument);

@@ -4,7 +4,6 @@ import { resolve } from "node:path";
 import { modelName } from "../category/labels.ts";
 import type { TaskDispatcher } from "../dispatch/dispatcher.ts";
 import type { LiveTask, TaskHandle } from "../dispatch/task-view.ts";
-import { taskTool } from "../dispatch/tool.ts";
 import { counted } from "../figures.ts";
 import type { ItemSource } from "../history/source.ts";
 import { inHome } from "../host/agent-dir.ts";
@@ -23,6 +22,7 @@ import { taskCommand } from "../ui/task-commands.ts";
 import { tasksCommand } from "../ui/tasks-command.ts";
 import { launcherTask } from "./root-task.ts";
 import type { Sessions, Wiring } from "./sessions.ts";
+import { taskTool } from "./task-tool.ts";
 import { TaskWatch } from "./task-watch.ts";
 
 interface Shutdown {

@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { TaskDispatcher } from "../../src/dispatch/dispatcher.ts";
 import type { FileView, TaskView, UsageRow } from "../../src/dispatch/task-view.ts";
-import { defineTaskTool } from "../../src/dispatch/tool.ts";
 import { inHome } from "../../src/host/agent-dir.ts";
 import type { HostContext } from "../../src/host/api.ts";
 import { ORDINARY_TASK_HINT } from "../../src/prompts.ts";
 import { taskCommand } from "../../src/ui/task-commands.ts";
 import { listText, taskText } from "../../src/ui/task-text.ts";
+import { defineTaskTool } from "../../src/wire/task-tool.ts";
 import { inMemory, newPlace } from "../task/tasks.ts";
 import { answering, bench, runnerOf } from "./dispatchers.ts";
 

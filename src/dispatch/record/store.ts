@@ -4,11 +4,15 @@ import { messageOf, shownValue, TokenBudgetError } from "../../errors.ts";
 import { namesAt } from "../../storage/blobs.ts";
 import { NODE_DISK, storageFailure } from "../../storage/disk.ts";
 import { type JsonFile, JsonStore, lockOf, readJson } from "../../storage/json-store.ts";
+import type { LockedFiles } from "../../storage/locked-files.ts";
 import { isRunning, type ProcessName } from "../../storage/processes.ts";
 import type { TaskContext } from "../../task/context.ts";
 import { taskLayout } from "../../task/layout.ts";
 import type { NewFile } from "../files/roles.ts";
+import type { QuotaUsage } from "../quota.ts";
 import { FileStore } from "./file-store.ts";
+import { type IndexRow, indexRow, RecordIndex } from "./index.ts";
+import { UsageLedger } from "./ledger.ts";
 import { ERROR_INTERRUPTED, ended, filesByRole, type TaskEnd } from "./rules.ts";
 import {
   type FileRow,
@@ -22,6 +26,7 @@ import {
   type TaskRow,
   type UsageRow,
 } from "./schema.ts";
+import { UsageSum } from "./usage.ts";
 
 const RECORD_FILE = /^([a-z0-9]{8,64})\.json$/;
 /** Lies among the records, and has the name of one. */
@@ -59,32 +64,64 @@ export interface Listing {
 export class RecordStore {
   readonly directory: string;
   readonly files: FileStore;
+  /** What belongs to none of the records. */
+  readonly meta: string;
+  readonly ledger: UsageLedger;
   readonly #store: JsonStore;
+  readonly #index: RecordIndex;
 
   constructor(context: TaskContext) {
     this.directory = taskLayout(context.storageRoot, context).records;
-    const meta = `${this.directory}.meta`;
-    this.files = new FileStore(this.directory, meta);
-    this.#store = new JsonStore(meta);
+    this.meta = `${this.directory}.meta`;
+    this.files = new FileStore(this.directory, this.meta);
+    this.ledger = new UsageLedger(this.meta);
+    this.#store = new JsonStore(this.meta);
+    this.#index = new RecordIndex(this.meta);
   }
 
   read(id: string): TaskRecord {
     return thereIs(readJson(this.#record(id)), id);
   }
 
-  list(): Listing {
+  /** Files of this root task that are changed under a lock, and are no records. */
+  get locked(): LockedFiles {
+    return this.#store;
+  }
+
+  /** All records, or the newest of them. */
+  list(limit = Number.POSITIVE_INFINITY): Listing {
+    return this.#readAll(this.ids().slice(0, limit));
+  }
+
+  /** The ids of all tasks, newest first. */
+  ids(): readonly string[] {
+    return this.#rows().map(({ id }) => id);
+  }
+
+  #rows(): readonly IndexRow[] {
+    return this.#index.rowsOf(this.#names(), (ids) => {
+      const { records, unreadable } = this.#readAll(ids);
+      // One that cannot be read is looked at by every list and recovery, and named there.
+      const odd = unreadable.map((id) => ({ id, created: "", mayRun: true }));
+      return [...records.map(({ task }) => indexRow(task)), ...odd];
+    });
+  }
+
+  #readAll(ids: readonly string[]): Listing & { readonly unreadable: readonly string[] } {
     const records: TaskRecord[] = [];
     const problems: string[] = [];
-    for (const id of this.#ids()) {
+    const unreadable: string[] = [];
+    for (const id of ids) {
       try {
         records.push(this.read(id));
       } catch (error) {
         // Removed since the directory was read.
-        if (!(error instanceof TokenBudgetError && error.code === "not_found")) problems.push(messageOf(error));
+        if (error instanceof TokenBudgetError && error.code === "not_found") continue;
+        problems.push(messageOf(error));
+        unreadable.push(id);
       }
     }
-    records.sort((a, b) => b.task.created.localeCompare(a.task.created) || a.task.id.localeCompare(b.task.id));
-    return { records, problems };
+    return { records, problems, unreadable };
   }
 
   /**
@@ -97,9 +134,14 @@ export class RecordStore {
     { signal, claim }: CreateOptions = {},
   ): Promise<TaskRecord> {
     try {
+      this.#assertLedger();
       const files = await this.files.add(task.id, originals, { signal });
       const record: TaskRecord = { task, files, usage: [] };
-      const commit = () => this.#store.update(this.#record(task.id), () => record);
+      const commit = () =>
+        this.#store.update(this.#record(task.id), () => {
+          this.#index.add(indexRow(task));
+          return record;
+        });
       if (claim === undefined) await commit();
       else
         await this.#store.hold(NAMES_LOCK, async () => {
@@ -107,6 +149,7 @@ export class RecordStore {
           await commit();
         });
       this.files.opened(task.id);
+      this.ledger.addTask(task.id);
       return record;
     } catch (error) {
       this.files.removeTask(task.id);
@@ -114,9 +157,14 @@ export class RecordStore {
     }
   }
 
-  /** The tasks that run, or wait. */
-  processing(): readonly TaskRecord[] {
-    return this.list().records.filter(({ task }) => task.status === "processing");
+  /** The tasks that run, or wait, and what is wrong with those of which it cannot be known. */
+  processing(): Listing {
+    const { records, problems } = this.#readAll(this.#mayRun());
+    return { records: records.filter(({ task }) => task.status === "processing"), problems };
+  }
+
+  #mayRun(): readonly string[] {
+    return this.#rows().flatMap(({ id, mayRun }) => (mayRun ? [id] : []));
   }
 
   /** Whether a task runs, or waits; false where there is none. */
@@ -131,7 +179,14 @@ export class RecordStore {
 
   /** Changes the record under its lock; throws `not_found` when it has been removed. */
   async update(id: string, change: (record: TaskRecord) => TaskRecord): Promise<TaskRecord> {
-    return this.#store.update(this.#record(id), (before) => change(thereIs(before, id)));
+    return this.#store.update(this.#record(id), (given) => {
+      const before = thereIs(given, id);
+      const after = change(before);
+      // Before the record: a run that the index does not know would be missed if its process were killed.
+      if (after.task.status === "processing" && before.task.status !== "processing")
+        this.#index.add(indexRow(after.task));
+      return after;
+    });
   }
 
   /** Commits the end of a run: status, usage and new files at once. A task that had already ended takes none of it. */
@@ -196,17 +251,17 @@ export class RecordStore {
    * are removed.
    */
   async recover(self: ProcessName, leftBy: (record: TaskRecord) => readonly NewFile[]): Promise<Recovery> {
-    const { records, problems: unreadable } = this.list();
+    await this.#settleIndex();
+    const { records, problems: unreadable } = this.processing();
     const problems = [...unreadable];
     const interrupted: TaskRow[] = [];
     for (const record of records) {
       const { task } = record;
-      if (task.status !== "processing") continue;
       const isMine = task.process?.pid === self.pid && task.process.start === self.start;
       if (isMine || (task.process && isRunning(task.process))) continue;
       try {
         const end = { status: "failed", result: null, error: ERROR_INTERRUPTED } as const;
-        await this.finish(task.id, end, { files: leftBy(record) });
+        await this.finish(task.id, end, { files: leftBy(record), usage: this.#usageOf(task) });
         interrupted.push(task);
       } catch (error) {
         problems.push(messageOf(error));
@@ -214,8 +269,37 @@ export class RecordStore {
     }
     this.#store.sweep();
     const rowsOf = (id: string) => this.read(id).files;
-    this.files.sweep(new Set(this.#ids()), { rowsOf, interrupted: new Set(interrupted.map(({ id }) => id)) });
+    this.files.sweep(new Set(this.#names()), { rowsOf, interrupted: new Set(interrupted.map(({ id }) => id)) });
     return { problems, interrupted };
+  }
+
+  /** What tasks have used on the day of a time, those that are removed included. */
+  usedOn(time: string): QuotaUsage {
+    this.#assertLedger();
+    return this.ledger.usedOn(time);
+  }
+
+  /** Records of before there was a ledger count too. */
+  #assertLedger(): void {
+    if (!this.ledger.exists()) this.ledger.seed(this.list().records);
+  }
+
+  /** What the ledger says of a run whose process can say nothing any more. */
+  #usageOf({ id: task, runs: run }: TaskRow): readonly UsageRow[] {
+    const sum = new UsageSum();
+    for (const usage of this.ledger.usageOf({ task, run })) sum.add(usage);
+    return sum.rows(task, nowText());
+  }
+
+  /** Runs that have ended since are looked at once more, under the lock of the record, and not again. */
+  async #settleIndex(): Promise<void> {
+    for (const id of this.#mayRun()) {
+      if (this.isProcessing(id)) continue;
+      await this.#store.hold(lockOf(this.#record(id)), () => {
+        const record = readJson(this.#record(id));
+        if (record !== undefined && record.task.status !== "processing") this.#index.add(indexRow(record.task));
+      });
+    }
   }
 
   /** Remembers that a quota refused a dispatch. */
@@ -224,7 +308,7 @@ export class RecordStore {
     await this.#store.update(this.#refusals(), (before = []) => [...before, refusal].slice(-REFUSALS_MAX));
   }
 
-  #ids(): readonly string[] {
+  #names(): readonly string[] {
     try {
       const ids = namesAt(this.directory).map((name) => RECORD_FILE.exec(name)?.[1] ?? REFUSALS);
       return ids.filter((id) => id !== REFUSALS);

@@ -1,4 +1,5 @@
 // The tasks that this process runs: each gets a handle at once, waits for a free slot, runs, and ends.
+import { join } from "node:path";
 import { messageOf } from "../../errors.ts";
 import type { TaskMembership } from "../../task/context.ts";
 import { taskLayout } from "../../task/layout.ts";
@@ -51,7 +52,11 @@ export class TaskQueue {
     this.#parts = parts;
     this.#store = store;
     this.#report = report;
-    this.#slots = new Slots(() => Math.max(1, parts.settings().maxConcurrentTasks));
+    this.#slots = new Slots({
+      directory: join(store.meta, "slots"),
+      files: store.locked,
+      max: () => Math.max(1, parts.settings().maxConcurrentTasks),
+    });
   }
 
   get isFull(): boolean {

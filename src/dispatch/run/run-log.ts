@@ -1,14 +1,15 @@
 // What is kept of a run's events: short steps, the newest hint and answer, and the usage. Never the raw events.
 import { progressLine, withStep } from "../record/rules.ts";
-import { newId, type UsageRow } from "../record/schema.ts";
-import type { RunEvent, RunUsage } from "../runner.ts";
+import type { UsageRow } from "../record/schema.ts";
+import { UsageSum } from "../record/usage.ts";
+import type { RunEvent } from "../runner.ts";
 
 export class RunLog {
   #steps: readonly string[] = [];
   #stepCount = 0;
   #progress = "";
   #answer: { readonly text: string; readonly error?: string } | undefined;
-  readonly #usage = new Map<string, RunUsage>();
+  readonly #usage = new UsageSum();
 
   get steps(): readonly string[] {
     return this.#steps;
@@ -25,7 +26,7 @@ export class RunLog {
 
   /** Input, cached and output tokens together. */
   get tokens(): number {
-    return [...this.#usage.values()].reduce((sum, { input, output, cached }) => sum + input + output + cached, 0);
+    return this.#usage.tokens;
   }
 
   /** The newest answer; undefined before the first. */
@@ -47,32 +48,15 @@ export class RunLog {
         this.#answer = event;
         return false;
       case "usage":
-        this.#addUsage(event.usage);
+        this.#usage.add(event.usage);
         return false;
       case "alive":
         return false;
     }
   }
 
-  #addUsage(usage: RunUsage): void {
-    const key = `${usage.kind} ${usage.model}`;
-    const known = this.#usage.get(key);
-    if (known === undefined) {
-      this.#usage.set(key, usage);
-      return;
-    }
-    const amount = known.amount === null && usage.amount === null ? null : (known.amount ?? 0) + (usage.amount ?? 0);
-    this.#usage.set(key, {
-      ...known,
-      input: known.input + usage.input,
-      output: known.output + usage.output,
-      cached: known.cached + usage.cached,
-      amount,
-    });
-  }
-
   /** One row for each kind and model. */
   usageRows(task: string, created: string): readonly UsageRow[] {
-    return [...this.#usage.values()].map((usage) => ({ id: newId(), ...usage, quantity: 1, task, created }));
+    return this.#usage.rows(task, created);
   }
 }

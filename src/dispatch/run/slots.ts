@@ -1,56 +1,109 @@
-// A limit on concurrent work: further work waits in order, and may leave the queue.
+// A limit on concurrent work that all dispatchers of a root task share, in this process and in others: a note on disk for each
+// place that is taken, which a process that is gone holds no longer. Further work waits in order, and may leave the queue.
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { makePrivateDirectory, namesAt, removeTree } from "../../storage/blobs.ts";
+import type { LockedFiles } from "../../storage/locked-files.ts";
+import { readProcessNote, writeProcessNote } from "../../storage/process-note.ts";
+import { isRunning, thisProcess } from "../../storage/processes.ts";
+
+/** How often a waiting task looks whether another dispatcher has given a place back; places of this one are known at once. */
+const LOOK_MS = 500;
+const LOCK = { name: "slots", shown: "The places of running tasks" };
+
+export interface SlotParts {
+  /** Absolute; for the notes alone. */
+  readonly directory: string;
+  readonly files: LockedFiles;
+  readonly max: () => number;
+}
 
 export class Slots {
-  readonly #max: () => number;
-  readonly #waiting: (() => void)[] = [];
-  #taken = 0;
+  readonly #parts: SlotParts;
+  /** Resolved when the work that came before has a place, or has left. */
+  #turn: Promise<void> = Promise.resolve();
+  #given = new AbortController();
 
-  constructor(max: () => number) {
-    this.#max = max;
+  constructor(parts: SlotParts) {
+    this.#parts = parts;
   }
 
   get isFull(): boolean {
-    return this.#taken >= this.#max();
+    const { directory, max } = this.#parts;
+    return namesAt(directory).length >= max();
   }
 
-  /** Runs `work` when a slot is free; rejects with the signal's reason when that aborts first. */
+  /** Runs `work` when a place is free; rejects with the signal's reason when that aborts first. */
   async run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    await this.#enter(signal);
+    const place = await this.#enter(signal);
     try {
       return await work();
     } finally {
-      this.#taken--;
-      this.#next();
+      removeTree(place);
+      this.#given.abort();
+      this.#given = new AbortController();
     }
   }
 
-  #enter(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const enter = () => {
-        signal.removeEventListener("abort", leave);
-        this.#taken++;
-        resolve();
-      };
-      const leave = () => {
-        const at = this.#waiting.indexOf(enter);
-        if (at >= 0) this.#waiting.splice(at, 1);
-        reject(signal.reason);
-      };
-      if (signal.aborted) {
-        reject(signal.reason);
-        return;
+  async #enter(signal: AbortSignal): Promise<string> {
+    const before = this.#turn;
+    let pass = () => {};
+    const passed = new Promise<void>((resolve) => {
+      pass = resolve;
+    });
+    this.#turn = before.then(() => passed);
+    try {
+      await unlessAborted(before, signal);
+      for (;;) {
+        signal.throwIfAborted();
+        const place = await this.#take();
+        if (place !== undefined) return place;
+        await delay(LOOK_MS, undefined, { signal: AbortSignal.any([signal, this.#given.signal]) }).catch(
+          () => undefined,
+        );
       }
-      signal.addEventListener("abort", leave, { once: true });
-      this.#waiting.push(enter);
-      this.#next();
+    } finally {
+      pass();
+    }
+  }
+
+  /** A place of one's own; undefined when there is none. */
+  #take(): Promise<string | undefined> {
+    const { directory, files, max } = this.#parts;
+    return files.hold(LOCK, () => {
+      makePrivateDirectory(directory);
+      if (this.#taken() >= max()) return undefined;
+      const place = join(directory, randomUUID());
+      writeProcessNote(place, thisProcess());
+      return place;
     });
   }
 
-  #next(): void {
-    while (!this.isFull) {
-      const enter = this.#waiting.shift();
-      if (enter === undefined) return;
-      enter();
+  /** Places whose process still runs; what others have left is removed. Under the lock: notes are whole there. */
+  #taken(): number {
+    const { directory } = this.#parts;
+    let taken = 0;
+    for (const name of namesAt(directory)) {
+      const owner = readProcessNote(join(directory, name));
+      if (owner !== undefined && isRunning(owner)) taken++;
+      else removeTree(join(directory, name));
     }
+    return taken;
+  }
+}
+
+async function unlessAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  let stop = () => {};
+  const stopped = new Promise<never>((_resolve, reject) => {
+    stop = () => reject(signal.reason);
+  });
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    await Promise.race([promise, stopped]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+    stopped.catch(() => undefined);
   }
 }

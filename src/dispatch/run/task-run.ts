@@ -13,7 +13,7 @@ import { Workspace } from "../files/workspace.ts";
 import { askedOf, ERROR_INTERRUPTED, filesByRole, type TaskEnd } from "../record/rules.ts";
 import { nowText, type TaskRecord } from "../record/schema.ts";
 import type { RecordStore } from "../record/store.ts";
-import type { RunEvent, Runner } from "../runner.ts";
+import type { RunEvent, Runner, RunUsage } from "../runner.ts";
 import type { RunLimits } from "../settings.ts";
 import { withoutInternalPaths } from "./result-text.ts";
 import type { RunLog } from "./run-log.ts";
@@ -47,6 +47,7 @@ export interface RunParts {
 export class TaskRun {
   readonly #parts: RunParts;
   #saving: Promise<void> = Promise.resolve();
+  #isUnaccounted = false;
   #saveTimer: NodeJS.Timeout | undefined;
   #silenceTimer: NodeJS.Timeout | undefined;
 
@@ -172,12 +173,24 @@ export class TaskRun {
 
   #take(event: RunEvent): void {
     if (this.#silenceTimer !== undefined) this.#expectEvent();
+    if (event.type === "usage") this.#account(event.usage);
     if (!this.#log.add(event)) return;
     this.#parts.onEvent(event);
     this.#saveTimer ??= setTimeout(() => {
       this.#saveTimer = undefined;
       this.#saving = this.#saving.then(() => this.#save());
     }, this.#parts.limits.saveEveryMs);
+  }
+
+  /** At once, so that a kill loses nothing of it. A disk that fails is told of once, and stops no run. */
+  #account(usage: RunUsage): void {
+    const { store, record, report } = this.#parts;
+    try {
+      store.ledger.addUsage({ task: record.task.id, run: record.task.runs }, usage);
+    } catch (error) {
+      if (!this.#isUnaccounted) report(`Task ${record.task.id}: ${messageOf(error)}`);
+      this.#isUnaccounted = true;
+    }
   }
 
   async #save(): Promise<void> {

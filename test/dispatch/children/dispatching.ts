@@ -15,11 +15,16 @@ const task = openTask({
 });
 const input = join(base, "in.txt");
 writeFileSync(input, "the original");
-async function writeHalf({ cwd: directory, prompt, taskId }: RunRequest): Promise<void> {
+async function writeHalf({ cwd: directory, prompt, taskId, onEvent }: RunRequest): Promise<void> {
   const own = /lie in (\S+) below/.exec(prompt)?.[1] ?? "";
   const site = join(directory, own, "output", "site");
   mkdirSync(site, { recursive: true });
   writeFileSync(join(site, "half.html"), "<p>");
+  for (const [input, output] of [
+    [4, 1],
+    [3, 2],
+  ] as const)
+    onEvent({ type: "usage", usage: { kind: "chat", model: "p/m", input, output, cached: 0, amount: 0.125 } });
   process.stdout.write(`${taskId}\n`);
   await new Promise(() => setInterval(() => undefined, 1_000));
 }

@@ -1,13 +1,13 @@
 // The dispatcher as a tool for a model, given by a launcher or by the setting `taskTool`. A category that the model leaves out is declared as ordinary
 // (null): an agent's call never inherits.
 import { once } from "node:events";
+import type { TaskDispatcher } from "../dispatch/dispatcher.ts";
+import type { FileView, TaskHandle, TaskView } from "../dispatch/task-view.ts";
 import { TokenBudgetError } from "../errors.ts";
 import { assertArgument, fieldOf, OBJECT } from "../options.ts";
 import { type Static, type TSchema, Type } from "../schema.ts";
 import { headOf } from "../storage/text.ts";
 import { assertFlow, dispatchHint } from "../task/category.ts";
-import type { TaskDispatcher } from "./dispatcher.ts";
-import type { FileView, TaskHandle, TaskView } from "./task-view.ts";
 
 const TASK_TOOL_NAME = "dispatch_task";
 

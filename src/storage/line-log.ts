@@ -1,0 +1,34 @@
+// A file of whole lines that several processes append to: each line is one write, so that none mixes with another's. A line
+// that a killed process left half written is closed off by the next one, and is no line to who reads.
+import { constants } from "node:fs";
+import { dirname } from "node:path";
+import { type DiskCalls, ensurePrivateDirectory, FILE_MODE, NODE_DISK, PLAIN_FLAGS } from "./disk.ts";
+
+const NEWLINE = 0x0a;
+const APPEND_FLAGS = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | PLAIN_FLAGS;
+
+/** Whether the file ends with a whole line; one that is empty or not there does. */
+function endsWhole(disk: DiskCalls, descriptor: number): boolean {
+  const { size } = disk.fstatSync(descriptor);
+  if (size === 0) return true;
+  const last = Buffer.alloc(1);
+  disk.readSync(descriptor, last, 0, 1, size - 1);
+  return last[0] === NEWLINE;
+}
+
+/** Appends one line each; without `flush` the system brings them to the disk when it likes. */
+export function appendLines(
+  path: string,
+  lines: readonly string[],
+  { flush = false, disk = NODE_DISK }: { readonly flush?: boolean; readonly disk?: DiskCalls } = {},
+): void {
+  ensurePrivateDirectory(disk, dirname(path));
+  const descriptor = disk.openSync(path, APPEND_FLAGS, FILE_MODE);
+  try {
+    const text = lines.map((line) => `${line}\n`).join("");
+    disk.writeSync(descriptor, endsWhole(disk, descriptor) ? text : `\n${text}`, null, "utf8");
+    if (flush) disk.fdatasyncSync(descriptor);
+  } finally {
+    disk.closeSync(descriptor);
+  }
+}
