@@ -6,15 +6,17 @@ export type { TaskDispatcherOptions } from "./src/dispatch/create.ts";
 export type { ListOptions, LookOptions, RerunOptions, TaskDispatcher } from "./src/dispatch/dispatcher.ts";
 export type { Attachment } from "./src/dispatch/files/attachments.ts";
 export type { DispatchParent, RouteDoor, RouteQuestion } from "./src/dispatch/parent.ts";
-export type { DailyQuota, Quota, QuotaAnswer, QuotaUsage } from "./src/dispatch/quota.ts";
+export type { DailyQuota, Quota, QuotaAnswer } from "./src/dispatch/quota.ts";
 export type { DispatchRequest } from "./src/dispatch/request.ts";
-export type { RunEvent, Runner, RunRequest, RunUsage } from "./src/dispatch/runner.ts";
+export type { RunEvent, Runner, RunRequest } from "./src/dispatch/runner.ts";
 export type { RunLimits, TaskSettings } from "./src/dispatch/settings.ts";
 export type {
   FileView,
   LiveTask,
   OpenedFile,
+  QuotaUsage,
   RestrictedTask,
+  RunUsage,
   TaskEvent,
   TaskHandle,
   TaskStatus,

@@ -4,10 +4,12 @@ import { messageOf, TokenBudgetError } from "../errors.ts";
 import { assertObject, COUNT, type Fields, oneOf, optional, SIGNAL } from "../options.ts";
 import { thisProcess } from "../storage/processes.ts";
 import type { Category } from "../task/category.ts";
+import { removeAgents } from "../task/forget-agents.ts";
 import { taskLayout } from "../task/layout.ts";
 import { Intake } from "./intake.ts";
 import type { DispatcherParts } from "./parts.ts";
 import { TaskReader } from "./reader.ts";
+import { agentsOfRuns } from "./record/rules.ts";
 import type { TaskRecord } from "./record/schema.ts";
 import { RecordStore } from "./record/store.ts";
 import { taskView } from "./record/view.ts";
@@ -25,7 +27,7 @@ export interface LookOptions {
 
 /** Which tasks are listed, and for whom. */
 export interface ListOptions extends LookOptions {
-  /** At most so many, the newest; all when left out. */
+  /** Number of tasks, the newest, at most; all when left out. */
   readonly limit?: number;
 }
 
@@ -147,7 +149,7 @@ export class TaskDispatcher {
   }
 
   /**
-   * Removes a task and all its files; one that runs here is cancelled first.
+   * Removes a task with all its files, and its agents with their journals and notes; one that runs here is cancelled first.
    *
    * @throws TokenBudgetError (rejects) as `get` does; `refused` also where it runs in another process.
    */
@@ -165,6 +167,7 @@ export class TaskDispatcher {
     }
     await this.#store.remove(taskId);
     removeLeftovers({ taskId, workRoot: this.#workRoot, cwd: task.cwd });
+    await removeAgents(this.#parts.parent.context, agentsOfRuns(task));
   }
 
   /** The handle of a task that runs here; undefined when it does not. Never throws. */

@@ -5,7 +5,7 @@ import { type ProcessName, thisProcess } from "../storage/processes.ts";
 import { frozenReferences } from "./brief/sources.ts";
 import type { DispatcherParts } from "./parts.ts";
 import { dailyQuota } from "./quota.ts";
-import { PROGRESS_QUEUED, titleOf } from "./record/rules.ts";
+import { agentOfRun, PROGRESS_QUEUED, titleOf } from "./record/rules.ts";
 import { newId, nowText, type TaskRecord, type TaskRow } from "./record/schema.ts";
 import type { RecordStore } from "./record/store.ts";
 import { checkedRequest, type DispatchRequest, freeAddress } from "./request.ts";
@@ -82,8 +82,7 @@ export class Intake {
       categoryOwn,
       ...this.#started(),
       model,
-      // An address belongs to one session, so each run is an agent of its own.
-      agent: `${task.agent.replace(/_run\d+$/, "")}_run${task.runs + 1}`,
+      agent: agentOfRun(task.agent, task.runs + 1),
       runs: task.runs + 1,
       updated: nowText(),
     }));

@@ -1,14 +1,5 @@
 // Quotas: whether today's usage allows one more task. Pure.
-
-/** What the tasks of this root task used since the day began, in UTC. */
-export interface QuotaUsage {
-  /** Input, cached and output tokens together. */
-  readonly tokens: number;
-  /** Cost, in the currency of the provider's figures (Pi's: US dollars), as far as providers gave one. */
-  readonly amount: number;
-  /** Number of tasks dispatched. */
-  readonly tasks: number;
-}
+import type { QuotaUsage } from "./task-view.ts";
 
 /** Allowed, or the reason why not. */
 export type QuotaAnswer =

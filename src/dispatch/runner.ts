@@ -1,6 +1,6 @@
 // The interface of runners, which carry out tasks. Types only.
 import type { TaskMembership } from "../task/context.ts";
-import type { UsageRow } from "./task-view.ts";
+import type { RunUsage } from "./task-view.ts";
 
 /** What a runner reports while it runs; each event is a sign of life too. */
 export type RunEvent =
@@ -27,22 +27,6 @@ export type RunEvent =
       readonly usage: RunUsage;
     }
   | { readonly type: "alive" };
-
-/** What a model did for a run: a row of the record, or a part of one. */
-export interface RunUsage {
-  /** What was made: `chat` for answers. Rows are summed by kind and model. */
-  readonly kind: UsageRow["kind"];
-  /** `provider/id`. */
-  readonly model: string;
-  /** Input tokens that did not come from the provider's cache. */
-  readonly input: number;
-  /** Tokens that the model wrote. */
-  readonly output: number;
-  /** Tokens that the provider had in its cache. */
-  readonly cached: number;
-  /** The provider's own cost figure, in its currency; null when it gives none. */
-  readonly amount: number | null;
-}
 
 /** A task to be carried out. */
 export interface RunRequest {

@@ -48,6 +48,32 @@ export interface UsageRow {
   readonly created: string;
 }
 
+/** What a model did for a run: a row of the record, or a part of one. */
+export interface RunUsage {
+  /** What was made: `chat` for answers. Rows are summed by kind and model. */
+  readonly kind: UsageRow["kind"];
+  /** `provider/id`. */
+  readonly model: string;
+  /** Input tokens that did not come from the provider's cache. */
+  readonly input: number;
+  /** Tokens that the model wrote. */
+  readonly output: number;
+  /** Tokens that the provider had in its cache. */
+  readonly cached: number;
+  /** The provider's own cost figure, in its currency; null when it gives none. */
+  readonly amount: number | null;
+}
+
+/** What the tasks of this root task used since the day began, in UTC. */
+export interface QuotaUsage {
+  /** Input, cached and output tokens together. */
+  readonly tokens: number;
+  /** Cost, in the currency of the provider's figures (Pi's: US dollars), as far as providers gave one. */
+  readonly amount: number;
+  /** Number of tasks dispatched. */
+  readonly tasks: number;
+}
+
 /** A task, as it was when it was read. */
 export interface TaskView {
   /** As `get`, `rerun`, `cancel` and `remove` take it. */

@@ -117,7 +117,7 @@ async function rerun({ task, board, ctx, parts }: Act): Promise<string> {
 }
 
 async function remove({ task, board, ctx, parts }: Act): Promise<string> {
-  const detail = `${task.title}: its record and its files go, for good. Files that you saved elsewhere stay.`;
+  const detail = `${task.title}: its record, its files and what its agent noted and said go, for good. Files that you saved elsewhere stay.`;
   const answer = await parts.ask(ctx, `Remove task ${task.id}?`, safeText(detail), "Yes, remove it");
   if (answer === undefined) return "Nothing was removed: this asks first, and nobody can be asked here.";
   if (!answer) return "Nothing was removed.";

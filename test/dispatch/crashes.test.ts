@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import { until } from "../../fixtures/pi/wait.ts";
 import { writeProcessNote } from "../../src/storage/process-note.ts";
 import { isRunning, processNamed } from "../../src/storage/processes.ts";
+import { inMemory, newPlace } from "../task/tasks.ts";
 import { answering, bench, runnerOf, scriptRunner } from "./dispatchers.ts";
 
 const waiting = () =>
@@ -95,6 +96,31 @@ describe("what kills leave behind", () => {
     await dispatcher.remove(id);
     expect(readdirSync(records)).toEqual([]);
     expect(readdirSync(work)).toEqual([]);
+  });
+});
+
+describe("a task that is removed", () => {
+  it("takes its agents with it, those of all runs, with their journals and notes", async () => {
+    const place = newPlace();
+    const kept: string[] = [];
+    const joining = runnerOf(async ({ taskId, membership, onEvent }) => {
+      const { task: child } = place.open(inMemory(`${taskId}${kept.length}`), { membership });
+      await child.join();
+      for (const folder of [child.notesRoot, child.historyDir, `${child.notesRoot}.meta`]) {
+        mkdirSync(folder, { recursive: true });
+        kept.push(folder);
+      }
+      await child.presence.markEnded();
+      onEvent({ type: "answer", text: "ok" });
+    });
+    const { dispatcher, task } = bench([joining], { place });
+    const { id } = await (await dispatcher.dispatch({ goal: "g" })).result;
+    expect((await (await dispatcher.rerun(id)).result).error).toBeNull();
+    const other = await (await dispatcher.dispatch({ goal: "other", agentName: "other" })).result;
+    expect(task.agents()).toHaveLength(4);
+    await dispatcher.remove(id);
+    expect(task.agents().map(({ address }) => address)).toEqual(["/root", other.agent]);
+    expect(kept.map((folder) => existsSync(folder))).toEqual([...Array(6).fill(false), ...Array(3).fill(true)]);
   });
 });
 

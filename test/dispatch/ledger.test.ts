@@ -8,7 +8,7 @@ import { bundled } from "../../fixtures/pi/bundle.ts";
 import { until } from "../../fixtures/pi/wait.ts";
 import { UsageLedger } from "../../src/dispatch/record/ledger.ts";
 import { nowText } from "../../src/dispatch/record/schema.ts";
-import type { RunUsage } from "../../src/dispatch/runner.ts";
+import type { RunUsage } from "../../src/dispatch/task-view.ts";
 import { newPlace } from "../task/tasks.ts";
 import { answering, bench, runnerOf } from "./dispatchers.ts";
 

@@ -7,8 +7,7 @@ import { isRecord } from "../../shapes.ts";
 import { kindAt } from "../../storage/blobs.ts";
 import { appendLines } from "../../storage/line-log.ts";
 import { LineScan } from "../../storage/line-scan.ts";
-import type { QuotaUsage } from "../quota.ts";
-import type { RunUsage } from "../runner.ts";
+import type { QuotaUsage, RunUsage } from "../task-view.ts";
 import { nowText, type TaskRecord } from "./schema.ts";
 
 const LEDGER_FILE = "usage.jsonl";

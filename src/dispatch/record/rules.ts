@@ -43,6 +43,19 @@ export function withStep(steps: readonly string[], step: string): readonly strin
   return [`(${left} earlier steps left out)`, ...steps.slice(before ? 2 : 2), line];
 }
 
+const RUN_SUFFIX = /_run\d+$/;
+
+/** Address of the agent of a run: an address belongs to one session, so each run is an agent of its own. */
+export function agentOfRun(address: string, run: number): string {
+  const first = address.replace(RUN_SUFFIX, "");
+  return run === 1 ? first : `${first}_run${run}`;
+}
+
+/** The agents of all runs of a task. */
+export function agentsOfRuns({ agent, runs }: Pick<TaskRow, "agent" | "runs">): readonly string[] {
+  return Array.from({ length: runs }, (_, at) => agentOfRun(agent, at + 1));
+}
+
 /** How a run ended. */
 export interface TaskEnd {
   readonly status: Exclude<TaskRow["status"], "processing">;

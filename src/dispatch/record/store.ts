@@ -9,7 +9,7 @@ import { isRunning, type ProcessName } from "../../storage/processes.ts";
 import type { TaskContext } from "../../task/context.ts";
 import { taskLayout } from "../../task/layout.ts";
 import type { NewFile } from "../files/roles.ts";
-import type { QuotaUsage } from "../quota.ts";
+import type { QuotaUsage } from "../task-view.ts";
 import { FileStore } from "./file-store.ts";
 import { type IndexRow, indexRow, RecordIndex } from "./index.ts";
 import { UsageLedger } from "./ledger.ts";

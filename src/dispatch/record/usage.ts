@@ -1,5 +1,5 @@
 // The usage of one run: steps of models summed by kind and model, as rows of a record. Pure but for the ids of rows.
-import type { RunUsage } from "../runner.ts";
+import type { RunUsage } from "../task-view.ts";
 import { newId, type UsageRow } from "./schema.ts";
 
 export class UsageSum {

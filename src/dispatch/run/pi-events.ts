@@ -2,7 +2,8 @@
 import { blocksOf, isTextBlock, isToolCallBlock } from "../../host/entries.ts";
 import { isRecord } from "../../shapes.ts";
 import { oneLine, shorten } from "../../storage/text.ts";
-import type { RunEvent, RunUsage } from "../runner.ts";
+import type { RunEvent } from "../runner.ts";
+import type { RunUsage } from "../task-view.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -13,8 +13,9 @@ import { Workspace } from "../files/workspace.ts";
 import { askedOf, ERROR_INTERRUPTED, filesByRole, type TaskEnd } from "../record/rules.ts";
 import { nowText, type TaskRecord } from "../record/schema.ts";
 import type { RecordStore } from "../record/store.ts";
-import type { RunEvent, Runner, RunUsage } from "../runner.ts";
+import type { RunEvent, Runner } from "../runner.ts";
 import type { RunLimits } from "../settings.ts";
+import type { RunUsage } from "../task-view.ts";
 import { withoutInternalPaths } from "./result-text.ts";
 import type { RunLog } from "./run-log.ts";
 
