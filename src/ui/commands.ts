@@ -20,119 +20,77 @@ export interface CommandSpec {
   readonly forms: readonly CommandForm[];
 }
 
+type Deed = string | { readonly does: string; readonly takesAway: true };
+
+function takesAway(does: string): Deed {
+  return { does, takesAway: true };
+}
+
+/** `forms` says what each argument does. */
+function command(description: string, forms: Readonly<Record<string, Deed>>): CommandSpec {
+  const rows = Object.entries(forms).map(([argument, deed]) =>
+    typeof deed === "string" ? { argument, does: deed } : { argument, ...deed },
+  );
+  return { description, forms: rows };
+}
+
 export const COMMANDS = {
-  context: {
-    description: "Context window and budget; `new` opens the next window",
-    forms: [
-      { argument: "", does: "shows the window, its budget, the thresholds and where each comes from" },
-      { argument: "new", does: "saves a checkpoint and opens the next window, in a session of any size" },
-      { argument: "new [instructions]", does: "says in the request what the checkpoint has to keep" },
-      {
-        argument: "new --without-note",
-        does: "opens it without asking the model, where the provider refuses every request of this window",
-        takesAway: true,
-      },
-    ],
-  },
-  notes: {
-    description: "The notes of this agent and of those it may read",
-    forms: [
-      { argument: "", does: "lists the notes" },
-      { argument: "<path>", does: "shows a note, or lists the notes whose paths begin like this" },
-      {
-        argument: "<agent>: <path>",
-        does: "shows or lists the notes of another agent; the beginning of its name is enough",
-      },
-    ],
-  },
-  windows: {
-    description: "The windows of this session",
-    forms: [
-      { argument: "", does: "lists the newest windows with their counts and first request" },
-      { argument: "<window>", does: "lists the windows from this one on" },
-    ],
-  },
-  todos: {
-    description: "The whole todo list; `clear` empties it",
-    forms: [
-      { argument: "", does: "shows the whole todo list" },
-      { argument: "clear", does: "empties it", takesAway: true },
-    ],
-  },
-  category: {
-    description: "The category of this session's content; a label or `none` changes it",
-    forms: [
-      { argument: "", does: "shows the category of this session" },
-      { argument: "<label>", does: "gives it to this session and to every child of it" },
-      {
-        argument: "none",
-        does: "makes this session and every child of it ordinary: any model may be used",
-        takesAway: true,
-      },
-    ],
-  },
-  task: {
-    description: "Gives a task to a child agent",
-    forms: [
-      { argument: "<goal>", does: "starts it; its record says what became of it, and which files" },
-      { argument: "--attach <path> <goal>", does: "attaches a file, in front of the goal; repeat it for more" },
-      {
-        argument: "--cwd <directory> <goal>",
-        does: "works there, such as in `.`, and not in a fresh directory",
-      },
-      {
-        argument: "--model <provider/id> <goal>",
-        does: "uses that model; without it the session's own",
-      },
-      {
-        argument: "--runner <name> <goal>",
-        does: "`session` (in this process, the default) or `cli` (a Pi process of its own)",
-      },
-      {
-        argument: "--category <label> <goal>",
-        does: "declares what its content is, in front of the goal; without it the task is ordinary",
-      },
-    ],
-  },
-  tasks: {
-    description: "The tasks that were given to child agents",
-    forms: [
-      { argument: "", does: "lists the newest tasks" },
-      {
-        argument: "<id>",
-        does: "shows one: its steps, todo list, files, usage and result; the beginning of an id is enough",
-      },
-      {
-        argument: "<id> save [file] [to]",
-        does: "copies its files here or to a place, with their folders; asks before it replaces one. `*` is all finished ones",
-      },
-      { argument: "<id> open [file]", does: "shows a file with a text" },
-      { argument: "stop <id>", does: "stops it and keeps what it has written" },
-      { argument: "rerun <id>", does: "runs it once more" },
-      { argument: "remove <id>", does: "removes it with its files; asks first" },
-    ],
-  },
-  "token-budget": {
-    description: "Switches windows on or off in this session; `doctor` looks for problems",
-    forms: [
-      { argument: "", does: "says whether windows are on in this session" },
-      { argument: "on", does: "keeps windows again in this session" },
-      {
-        argument: "off",
-        does: "returns compaction to Pi in this session; notes and history stay",
-        takesAway: true,
-      },
-      { argument: "doctor", does: "looks for problems and says how to fix each" },
-      {
-        argument: "forget",
-        does: "removes what this session leaves when it ends: when you quit, or with /new, /resume or /fork; asks first",
-        takesAway: true,
-      },
-      { argument: "keep", does: "takes that back, until the session ends" },
-      { argument: "forget <session>", does: "removes what an ended session has left in the same folder; asks first" },
-    ],
-  },
-} as const satisfies Readonly<Record<string, CommandSpec>>;
+  context: command("Context window and budget; `new` opens the next window", {
+    "": "shows the window, its budget, the thresholds and where each comes from",
+    new: "saves a checkpoint and opens the next window, in a session of any size",
+    "new [instructions]": "says in the request what the checkpoint has to keep",
+    "new --without-note": takesAway(
+      "opens it without asking the model, where the provider refuses every request of this window",
+    ),
+  }),
+  notes: command("The notes of this agent and of those it may read", {
+    "": "lists the notes",
+    "<path>": "shows a note, or lists the notes whose paths begin like this",
+    "<agent>: <path>": "shows or lists the notes of another agent; the beginning of its name is enough",
+  }),
+  windows: command("The windows of this session", {
+    "": "lists the newest windows with their counts and first request",
+    "<window>": "lists the windows from this one on",
+  }),
+  todos: command("The whole todo list; `clear` empties it", {
+    "": "shows the whole todo list",
+    clear: takesAway("empties it"),
+  }),
+  category: command("The category of this session's content; a label or `none` changes it", {
+    "": "shows the category of this session",
+    "<label>": "gives it to this session and to every child of it",
+    none: takesAway("makes this session and every child of it ordinary: any model may be used"),
+  }),
+  task: command("Gives a task to a child agent", {
+    "<goal>": "starts it; its record says what became of it, and which files",
+    "--attach <path> <goal>": "attaches a file, in front of the goal; repeat it for more",
+    "--cwd <directory> <goal>": "works there, such as in `.`, and not in a fresh directory",
+    "--model <provider/id> <goal>": "uses that model; without it the session's own",
+    "--runner <name> <goal>": "`session` (in this process, the default) or `cli` (a Pi process of its own)",
+    "--category <label> <goal>": "declares what its content is, in front of the goal; without it the task is ordinary",
+  }),
+  tasks: command("The tasks that were given to child agents", {
+    "": "lists the newest tasks",
+    "<id>": "shows one: its steps, todo list, files, usage and result; the beginning of an id is enough",
+    "<id> save [file] [to]":
+      "copies its files here or to a place, with their folders; asks before it replaces one. `*` is all finished ones",
+    "<id> open [file]": "shows a file with a text",
+    "stop <id>": "stops it and keeps what it has written",
+    "rerun <id>": "runs it once more",
+    "remove <id>": "removes it with its files; asks first",
+  }),
+  "token-budget": command("Switches windows on or off in this session; `doctor` looks for problems", {
+    "": "says whether windows are on in this session",
+    on: "keeps windows again in this session",
+    off: takesAway("returns compaction to Pi in this session; notes and history stay"),
+    doctor: "looks for problems and says how to fix each",
+    forget: takesAway(
+      "removes what this session leaves when it ends: when you quit, or with /new, /resume or /fork; asks first",
+    ),
+    keep: "takes that back, until the session ends",
+    "forget <session>": "removes what an ended session has left in the same folder; asks first",
+  }),
+} satisfies Readonly<Record<string, CommandSpec>>;
 
 export type CommandName = keyof typeof COMMANDS;
 
@@ -155,8 +113,7 @@ export function typedAs(name: string, { argument }: CommandForm): string {
 
 /** How a command is used, one form a line. */
 export function usageOf(name: CommandName): string {
-  const forms: readonly CommandForm[] = COMMANDS[name].forms;
-  return ["Usage:", ...forms.map((form) => `  ${typedAs(name, form)}: ${form.does}`)].join("\n");
+  return ["Usage:", ...COMMANDS[name].forms.map((form) => `  ${typedAs(name, form)}: ${form.does}`)].join("\n");
 }
 
 /** The usage, below what was typed instead when something was. */
@@ -202,7 +159,7 @@ async function completions(
 }
 
 export function defineCommand(name: CommandName, { answer, show, complete }: CommandParts): HostCommand {
-  const { description, forms }: CommandSpec = COMMANDS[name];
+  const { description, forms } = COMMANDS[name];
   const literals = forms.filter(isLiteral);
   const names = literals.map(({ argument }) => argument);
   return {
