@@ -18,7 +18,8 @@ function prose(path: string): string {
 
 /** Links to other files of the repository, as paths from its root. */
 function linksOf(path: string): readonly { readonly path: string; readonly anchor: string | undefined }[] {
-  const targets = [...prose(path).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target);
+  const text = prose(path).replace(/`[^`\n]*`/g, "");
+  const targets = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target);
   return targets
     .filter((target) => !/^[a-z]+:/.test(target))
     .map((target) => {
