@@ -2,8 +2,9 @@
 import { closeSync, fsyncSync, mkdtempSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { freemem, tmpdir } from "node:os";
 import { join } from "node:path";
+import type { ItemQuery } from "../src/history/filter.ts";
 import { liveSource } from "../src/history/live.ts";
-import { HistoryReader, type ItemQuery } from "../src/history/reader.ts";
+import { HistoryReader } from "../src/history/reader.ts";
 import { MatchScan, needleOf } from "../src/history/search.ts";
 import type { ItemSource } from "../src/history/source.ts";
 import { blocksOf, type LogEntry, type LogMessage } from "../src/host/entries.ts";

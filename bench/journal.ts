@@ -13,7 +13,8 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { HistoryReader, type ItemQuery, searchedFor } from "../src/history/reader.ts";
+import type { ItemQuery } from "../src/history/filter.ts";
+import { HistoryReader, searchedFor } from "../src/history/reader.ts";
 import type { EntrySource, LogEntry } from "../src/host/entries.ts";
 import { journalFile } from "../src/journal/journal.ts";
 import { PIECE_BYTES } from "../src/journal/plan.ts";

@@ -1,6 +1,8 @@
 // Says what a generated session takes in memory, what the index of it takes, and what is kept when all of it was searched.
+
+import type { ItemQuery } from "../../src/history/filter.ts";
 import { liveSource } from "../../src/history/live.ts";
-import { HistoryReader, type ItemQuery, searchedFor } from "../../src/history/reader.ts";
+import { HistoryReader, searchedFor } from "../../src/history/reader.ts";
 import { LiveWindow } from "../../src/window/live.ts";
 import { ABSENT_WORD, COMMON_WORD, GeneratedLog } from "../generated.ts";
 

@@ -1,32 +1,14 @@
 // Lists, searches and reads the items of any source: the live branch or a journal. It decides what belongs in an answer
 // and in which order; it never shapes output, writes anything, or looks at more of a branch than an answer needs.
 import { shownValue, TokenBudgetError } from "../errors.ts";
-import { blocksOf, isToolCallBlock } from "../host/entries.ts";
 import { type Row, type WindowRecord, windowId, windowNumber } from "../log/branch.ts";
-import { type ItemRole, type ItemText, isToolNamed, type TextRegion, type ToolRef, toolRef } from "../log/item.ts";
+import type { ItemText } from "../log/item.ts";
 import { atOnce } from "../storage/slices.ts";
-import { HistoryCounts, isInternalRole } from "./counts.ts";
+import { HistoryCounts } from "./counts.ts";
+import { hasToolFilter, hiddenRegions, type ItemQuery, listedAt } from "./filter.ts";
 import { holdsMatch, type IsHidden, type Needle, needleOf } from "./search.ts";
 import type { ItemBranch, WindowContents } from "./shapes.ts";
-import type { ItemSource, RowList } from "./source.ts";
-
-/** Which items; every given field must hold. */
-export interface ItemFilter {
-  readonly windowId?: string | undefined;
-  /** The id of the item with which the rows begin, in their order. */
-  readonly from?: string | undefined;
-  readonly role?: ItemRole | undefined;
-  readonly toolNamespace?: string | undefined;
-  readonly toolName?: string | undefined;
-}
-
-export interface ItemQuery {
-  readonly filter: ItemFilter;
-  readonly limit: number;
-  readonly recentFirst: boolean;
-  /** The call that asks: it finds neither itself nor its own arguments. */
-  readonly runningCallId: string | undefined;
-}
+import type { ItemSource } from "./source.ts";
 
 export interface ListedWindow extends WindowContents {
   readonly window: WindowRecord;
@@ -63,58 +45,6 @@ const ROWS_PER_STEP = 64;
 interface Range {
   readonly from: number;
   readonly to: number;
-}
-
-function hasToolFilter(filter: ItemFilter): boolean {
-  return filter.toolNamespace !== undefined || filter.toolName !== undefined;
-}
-
-/** Both filters on the same call. */
-function meansTool(filter: ItemFilter, tool: ToolRef): boolean {
-  return (
-    (filter.toolNamespace === undefined || tool.namespace === filter.toolNamespace) &&
-    (filter.toolName === undefined || isToolNamed(tool, filter.toolName))
-  );
-}
-
-/** Ids of some providers come again in later turns, so only a history call can be the running one. */
-function isRunning(query: ItemQuery, id: string | undefined, tool: ToolRef): boolean {
-  return query.runningCallId !== undefined && id === query.runningCallId && tool.namespace === "history";
-}
-
-/** Whether a tool filter means a call of this item, other than the running one. */
-function hasCall(calls: readonly ToolRef[], row: () => Row | undefined, query: ItemQuery): boolean {
-  const meant = calls.filter((tool) => meansTool(query.filter, tool));
-  if (query.runningCallId === undefined || meant.some((tool) => tool.namespace !== "history")) return meant.length > 0;
-  const { head, entry } = (meant.length > 0 && row()) || {};
-  if (head?.role === "tool") return meant.some((tool) => !isRunning(query, head.toolCallId, tool));
-  return blocksOf(entry?.message?.content).some((block) => {
-    if (!isToolCallBlock(block)) return false;
-    const tool = toolRef(block.name);
-    return meansTool(query.filter, tool) && !isRunning(query, block.id, tool);
-  });
-}
-
-/** Whether a list or search shows an item at all. */
-function listedAt(rows: RowList, query: ItemQuery): (at: number, row: Row | undefined) => boolean {
-  const { role } = query.filter;
-  const filtered = hasToolFilter(query.filter);
-  const internalToo = isInternalRole(role);
-  return (at, row) => {
-    const brief = rows.brief?.(at) ?? row?.head;
-    if (!brief || (role !== undefined && brief.role !== role)) return false;
-    if (!filtered) return internalToo || !brief.internal;
-    return hasCall(rows.calls?.(at) ?? row?.head.calls ?? [], () => row ?? rows.at(at), query);
-  };
-}
-
-function hiddenRegions(query: ItemQuery): IsHidden {
-  const filtered = hasToolFilter(query.filter);
-  return ({ call, internal }: TextRegion) => {
-    if (!call || !internal) return false;
-    const tool = toolRef(call.name);
-    return isRunning(query, call.id, tool) || !(filtered && meansTool(query.filter, tool));
-  };
 }
 
 function windowOf(source: ItemSource, id: string): WindowRecord | undefined {

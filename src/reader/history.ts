@@ -1,6 +1,7 @@
 // The histories of a task's agents, in the shapes of a program.
 import { shownValue, TokenBudgetError } from "../errors.ts";
-import { HistoryReader, type ItemQuery, itemNamed, type ListedItem, searchedFor } from "../history/reader.ts";
+import type { ItemQuery } from "../history/filter.ts";
+import { HistoryReader, itemNamed, type ListedItem, searchedFor } from "../history/reader.ts";
 import { MatchScan, type Needle, previewOf, regionsOf } from "../history/search.ts";
 import type { ItemSource } from "../history/source.ts";
 import { type Row, windowId, windowNumber } from "../log/branch.ts";

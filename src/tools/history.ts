@@ -1,7 +1,8 @@
 // The four history tools: ask the reader, shape the answer, and nothing else. They never write, and only a read shows more of
 // an image than its kind and size.
 
-import { HistoryReader, type ItemQuery, type ListedItem, type ListedWindow, searchedFor } from "../history/reader.ts";
+import type { ItemQuery } from "../history/filter.ts";
+import { HistoryReader, type ListedItem, type ListedWindow, searchedFor } from "../history/reader.ts";
 import { MatchScan, type Needle, PIECE_UNITS, previewOf, regionsOf, shownMatchesMax } from "../history/search.ts";
 import type { ItemSource } from "../history/source.ts";
 import type { ImageBlock } from "../host/entries.ts";

@@ -2,7 +2,8 @@
 // trees are compared with an index that was read in one go.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { HistoryReader, type ItemQuery, searchedFor } from "../../src/history/reader.ts";
+import type { ItemQuery } from "../../src/history/filter.ts";
+import { HistoryReader, searchedFor } from "../../src/history/reader.ts";
 import { MatchScan, regionsOf } from "../../src/history/search.ts";
 import type { ItemSource } from "../../src/history/source.ts";
 import type { EntrySource } from "../../src/host/entries.ts";

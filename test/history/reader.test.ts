@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { HistoryReader, type ItemFilter, type ItemQuery, searchedFor } from "../../src/history/reader.ts";
+import type { ItemFilter, ItemQuery } from "../../src/history/filter.ts";
+import { HistoryReader, searchedFor } from "../../src/history/reader.ts";
 import type { ItemSource } from "../../src/history/source.ts";
 import { call, openerDetails, TestLog, text } from "../log/branches.ts";
 import { liveSourceOf, sourceOf } from "./sources.ts";
