@@ -5,7 +5,7 @@ import type { DailyQuota } from "./quota.ts";
 export interface TaskSettings {
   /** How many tasks run at once; further ones wait. Default 4. */
   readonly maxConcurrentTasks: number;
-  /** Characters of all earlier turns that a task is told. Default 80,000. */
+  /** Characters of all earlier turns in a task's prompt. Default 80,000. */
   readonly taskHistoryChars: number;
   /** Characters of one earlier turn among them. Default 6,000. */
   readonly taskHistoryTurnChars: number;

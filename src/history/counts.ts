@@ -68,7 +68,7 @@ class BranchCounts {
   }
 }
 
-/** The counts of every branch that is read. A branch that was rebuilt has other rows and is counted anew. */
+/** The counts of every branch that is read. A branch that was rebuilt has other rows and is counted again. */
 export class HistoryCounts {
   readonly #branches = new WeakMap<RowList, BranchCounts>();
 

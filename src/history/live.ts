@@ -49,7 +49,7 @@ export function liveSource(agent: string, branch: BranchIndex, entries: EntrySou
     rowIndex: (id) => branch.rowIndex(id),
     text: (entry) => branch.text(entry),
     sieve: ({ text, maySplitPair }) => {
-      // A branch that was read anew has other rows.
+      // A branch that was read again has other rows.
       if (short?.rows !== branch.rows) short = new ShortTexts(branch.rows);
       const sieve = new StretchSieve(short, text);
       // Half a pair that is there may be half of a character.

@@ -1,4 +1,4 @@
-// Literal, case-sensitive search of one item's text: where the matches are and what stands around them, in code points.
+// Literal, case-sensitive search of one item's text: where the matches are and the text around them, in code points.
 // Pure: it never reads the log, never joins items, and never looks at more of a text than the page needs.
 import type { ItemText, TextRegion } from "../log/item.ts";
 import { type CodePointText, countCodePoints } from "../storage/text.ts";
@@ -26,7 +26,7 @@ export interface MatchRange {
   readonly end: number;
 }
 
-/** A match and where it stands. */
+/** A match and its place. */
 export interface Match extends MatchRange {
   /** Code-unit offset of its start. */
   readonly unit: number;
@@ -97,7 +97,7 @@ export class MatchScan {
     return this.#found[index];
   }
 
-  /** The next match, kept by nobody: for a caller that only walks through. */
+  /** The next match, without keeping it: for a caller that only walks through. */
   next(): Match | undefined {
     for (;;) {
       const unit = this.#advance();
@@ -209,7 +209,7 @@ function around(points: CodePointText, match: Match, needle: Needle, share: numb
 }
 
 interface Placed {
-  readonly hoods: readonly Neighbourhood[];
+  readonly neighbourhoods: readonly Neighbourhood[];
   /** Neighbourhoods taken, merged ones counted apart. */
   readonly slots: number;
   /** Every match of the text lies in one of them. */
@@ -217,32 +217,33 @@ interface Placed {
 }
 
 function place(points: CodePointText, scan: MatchScan, needle: Needle, share: number, slotsMax: number): Placed {
-  const hoods: Neighbourhood[] = [];
+  const neighbourhoods: Neighbourhood[] = [];
   let slots = 0;
   for (let index = 0; ; index++) {
     const match = scan.at(index);
-    if (!match) return { hoods, slots, complete: true };
-    const last = hoods.at(-1);
+    if (!match) return { neighbourhoods, slots, complete: true };
+    const last = neighbourhoods.at(-1);
     const near = last?.region === match.region ? last : undefined;
     if (near && match.end <= near.end) {
       addMatch(near, match);
       continue;
     }
-    if (slots === slotsMax) return { hoods, slots, complete: false };
+    if (slots === slotsMax) return { neighbourhoods, slots, complete: false };
     slots++;
-    const hood = around(points, match, needle, share);
-    if (near && hood.start <= near.end) {
-      near.endUnit = Math.max(near.endUnit, hood.endUnit);
-      near.end = Math.max(near.end, hood.end);
+    const neighbourhood = around(points, match, needle, share);
+    if (near && neighbourhood.start <= near.end) {
+      near.endUnit = Math.max(near.endUnit, neighbourhood.endUnit);
+      near.end = Math.max(near.end, neighbourhood.end);
       addMatch(near, match);
     } else {
-      hoods.push(hood);
+      neighbourhoods.push(neighbourhood);
     }
   }
 }
 
-function addMatch(hood: Neighbourhood, match: Match): void {
-  if (hood.matches.length < MATCHES_PER_REGION_MAX) hood.matches.push({ start: match.start, end: match.end });
+function addMatch(neighbourhood: Neighbourhood, match: Match): void {
+  if (neighbourhood.matches.length < MATCHES_PER_REGION_MAX)
+    neighbourhood.matches.push({ start: match.start, end: match.end });
 }
 
 /**
@@ -265,11 +266,11 @@ export function regionsOf(
     slots = placed.slots;
     placed = place(points, scan, needle, Math.max(1, Math.floor(previewChars / slots)), slots);
   }
-  return placed.hoods.map((hood) => ({
-    text: points.text.slice(hood.startUnit, hood.endUnit),
-    offset_chars: hood.start,
-    limit_chars: hood.end - hood.start,
-    matches: hood.matches,
+  return placed.neighbourhoods.map((neighbourhood) => ({
+    text: points.text.slice(neighbourhood.startUnit, neighbourhood.endUnit),
+    offset_chars: neighbourhood.start,
+    limit_chars: neighbourhood.end - neighbourhood.start,
+    matches: neighbourhood.matches,
   }));
 }
 

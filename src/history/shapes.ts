@@ -1,4 +1,4 @@
-// What is told of a window and of a place in the log, to models and to programs alike. Pure types.
+// What models and programs are shown of a window and of a place in the log. Pure types.
 
 /** What a window of a history holds. */
 export interface WindowContents {

@@ -9,7 +9,7 @@ import { PIECE_UNITS } from "./search.ts";
 export const STRETCH_ROWS = 64;
 /** Up to here a text counts as short, in code units. */
 const SHORT_MAX_UNITS = 1_024;
-/** Of all stretches that are kept; those beyond are made anew by each search. */
+/** Of all stretches that are kept; those beyond are made again by each search. */
 const KEPT_MAX_UNITS = 16 * 1_048_576;
 
 /** What a search looks through of a stretch of rows. */

@@ -32,7 +32,7 @@ export interface ItemSource {
   rowRange(window: WindowRecord): { readonly from: number; readonly to: number };
   /** An item of the branch by its id. */
   row(id: string): Row | undefined;
-  /** Where it stands among the rows. */
+  /** Its index among the rows. */
   rowIndex(id: string): number | undefined;
   /** The rendered text of an item, cached. */
   text(entry: LogEntry): ItemText;

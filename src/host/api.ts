@@ -125,7 +125,7 @@ export interface HostEvents {
   session_tree: { event: object; answer: undefined };
   before_agent_start: {
     event: { readonly systemPrompt: string };
-    /** The message goes with the prompt, and stands on the log. */
+    /** The message is sent with the prompt, and is on the log. */
     answer: { readonly systemPrompt?: string; readonly message?: HostMessage };
   };
   context: { event: { readonly messages: readonly LogMessage[] }; answer: { messages: readonly LogMessage[] } };

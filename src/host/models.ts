@@ -80,7 +80,7 @@ export class RequestModels {
 /** The last event before the host chooses the model of the next request. */
 export function eventBeforeChoice({ sessionManager }: HostContext): "turn_start" | "turn_end" {
   // 1.x chooses when it projects the request, behind turn_start. There a listener of turn_end would make it build the
-  // whole session anew each turn.
+  // whole session again each turn.
   return sessionManager.buildSessionProjection === undefined ? "turn_end" : "turn_start";
 }
 

@@ -1,8 +1,8 @@
-// One branch of a journal: its rows and windows, told from the records alone. A row reads its entry when it is asked for, so
+// One branch of a journal: its rows and windows, from the records alone. A row reads its entry when it is asked for, so
 // that a page of a long branch costs a page.
 //
 // Kept beside the index of the live branch (log/branch.ts) for the row "another agent, newest 50 of a journal of 100k
-// entries": that one is fed with entries, and would need all of them parsed. Both place items by one rule (log/placing.ts).
+// entries": that one is fed with entries, and would need all of them parsed. Both place items by one rule (log/item-place.ts).
 import type { RowList } from "../history/source.ts";
 import type { LogEntry } from "../host/entries.ts";
 import { type Row, type WindowRecord, windowId } from "../log/branch.ts";
@@ -84,7 +84,7 @@ function lastUpTo(length: number, numberAt: (place: number) => number, number: n
 function chainOf(records: JournalRecords, from: number, to: number): Int32Array | undefined {
   let length = 0;
   let at = from;
-  // A parent stands before its children; anything else would be no chain.
+  // A parent comes before its children; anything else would be no chain.
   for (let next = at; at > to; at = next, length++) {
     next = records.parent(at);
     if (next >= at) return undefined;
@@ -101,7 +101,7 @@ function chainOf(records: JournalRecords, from: number, to: number): Int32Array 
 
 export class JournalBranch implements RowList {
   readonly state: JournalState;
-  /** Numbers of the records of its rows, ascending: a parent stands before its children. */
+  /** Numbers of the records of its rows, ascending: a parent comes before its children. */
   #rows = new Int32Array(64);
   #length = 0;
   #leaf = -1;
@@ -150,7 +150,7 @@ export class JournalBranch implements RowList {
     return { from: firstRow, to: this.#windows[number]?.firstRow ?? this.#length };
   }
 
-  /** Where the row of a record stands; undefined when it is no item of this branch. */
+  /** The index of a record's row; undefined when it is no item of this branch. */
   placeOf(record: number): number | undefined {
     const place = lastUpTo(this.#length, (row) => this.record(row), record);
     return place >= 0 && this.record(place) === record ? place : undefined;
@@ -161,7 +161,7 @@ export class JournalBranch implements RowList {
     return lastUpTo(this.#windows.length, (window) => (this.#windows[window] as JournalWindow).firstRow, row) + 1;
   }
 
-  /** Goes on to a new leaf; false when that is on another branch. */
+  /** Advances to a new leaf; false when that is on another branch. */
   growTo(leaf: number): boolean {
     const chain = chainOf(this.state.records, leaf, this.#leaf);
     if (!chain) return false;

@@ -1,6 +1,6 @@
 // `journal.index`, the records of a journal on the disk: a first line of fixed length, then the records as they are in
-// memory (records.ts). It belongs to one log by id; a missing, foreign or unreadable one is no error, for it is made anew.
-// It must never be trusted: whoever reads it checks what it holds. One of a newer format is left alone.
+// memory (records.ts). It belongs to one log by id; a missing, foreign or unreadable one is no error: it is made again.
+// It must never be trusted: readers check what it holds. One of a newer format is left alone.
 //
 //   {"format":"pi-token-budget journal index","version":4,"log":"0b6e…"}
 //
@@ -8,7 +8,7 @@
 import { APPEND_FLAGS, type DiskCalls, FILE_MODE, READ_PLAIN_FLAGS, REPLACE_FLAGS } from "../storage/disk.ts";
 import { RECORD_BYTES } from "./records.ts";
 
-/** Another one of what a record says of an entry, so that an older one is made anew. */
+/** Changes with what a record says of an entry, so that an older index is made again. */
 const INDEX_VERSION = 4;
 /** The records start aligned for any typed array. */
 const HEADER_BYTES = 192;
@@ -47,7 +47,7 @@ export class IndexFile {
     });
   }
 
-  /** Writes all of it anew, in place: a reader meanwhile finds a part, which its checks tell. */
+  /** Rewrites all of it, in place: a concurrent reader finds a part, which its checks detect. */
   replace(logId: string, records: Uint8Array): void {
     if (this.#isNewer()) return;
     const bytes = Buffer.concat([this.#header(logId), records]);

@@ -39,7 +39,7 @@ export class Journal {
   readonly #index: IndexFile;
   readonly #markEvery: number | undefined;
   #known: JournalState | undefined;
-  /** Records in the index on the disk; undefined when it has to be written anew. */
+  /** Records in the index on the disk; undefined when it has to be written again. */
   #indexed: number | undefined;
   /** Unfit: something of it did not fit the log, so nothing that came from it is used again. */
   #trust: "trusted" | "unfit" | "left aside" = "trusted";
@@ -70,7 +70,7 @@ export class Journal {
     const state = this.#stateOf(log);
     const { marked } = state.records;
     const isDone = this.#readFrom(log, state, untilMs);
-    // Whoever appended also carried the index on; if not, its size tells.
+    // A writer that appended also extended the index; if not, its size shows it.
     if (state.records.marked > marked && this.#indexed !== undefined) this.#indexed = state.records.marked;
     return isDone;
   }
@@ -107,11 +107,11 @@ export class Journal {
       if (!carriedOn) this.#index.replace(logId, records.bytes(0, marked));
       this.#indexed = marked;
     } catch {
-      // The branch is committed; an index that is behind only makes readers read more, and the next sync makes it anew.
+      // The branch is committed; an index that is behind only makes readers read more, and the next sync rewrites it.
     }
   }
 
-  /** The state to go on with: that of this log, or as much as the index knows. */
+  /** The state to continue from: that of this log, or as much as the index knows. */
   #stateOf(log: OpenLog): JournalState {
     const { known } = this;
     // Another log in the same place, or one that was cut, is begun again.
@@ -149,7 +149,7 @@ export class Journal {
     });
   }
 
-  /** False when the time is over before the end, or everything is to be read anew without the index. */
+  /** False when the time is over before the end, or everything has to be read again without the index. */
   #readFrom(log: OpenLog, state: JournalState, untilMs: number): boolean {
     this.#isDamaged = false;
     if (log.size <= state.end) return true;

@@ -47,7 +47,7 @@ export interface CutJson {
   readonly after: string;
 }
 
-/** Stands for the text; as the whole of a string it is found nowhere else. */
+/** Placeholder of the text; no other string is exactly this. */
 const PLACEHOLDER = "\u0001";
 const PLACEHOLDER_JSON = JSON.stringify(PLACEHOLDER);
 

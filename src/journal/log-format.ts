@@ -143,7 +143,7 @@ export interface LogFile {
   readonly format: string;
   /** The newest format this code knows: a whole number from 1. */
   readonly version: number;
-  /** The log as the subject of a sentence for whoever reads an error. */
+  /** The log as an error names it: the subject of a sentence. */
   readonly shown: string;
 }
 

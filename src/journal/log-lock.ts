@@ -30,7 +30,7 @@ const NO_LINKS: ReadonlySet<string | undefined> = new Set([
 export interface LogLockOptions {
   /** Absolute path of the log; the lock lies beside it. */
   readonly file: string;
-  /** The log as the subject of a sentence for whoever reads an error. */
+  /** The log as an error names it: the subject of a sentence. */
   readonly shown: string;
   readonly staleMs?: number | undefined;
   readonly waitMs?: number | undefined;
@@ -89,7 +89,7 @@ export class LogLock {
     }
   }
 
-  /** As `run`, but gives up at once when somebody holds the lock: undefined then. */
+  /** As `run`, but gives up at once when the lock is held: undefined then. */
   tryRun<T>(work: (held: HeldLogLock) => T): T | undefined {
     const elapsedMs = stopwatch();
     return this.#tryAcquire() ? this.#runHeld(work, elapsedMs) : undefined;
@@ -103,7 +103,7 @@ export class LogLock {
     try {
       return work({ assertOwned });
     } finally {
-      // Held for too long it may be somebody else's by now; left behind it is reclaimed when it is stale.
+      // Held for too long it may have been taken over; left behind, it is reclaimed when it is stale.
       if (isOwned()) this.#release();
     }
   }
@@ -125,7 +125,7 @@ export class LogLock {
     }
   }
 
-  /** False when somebody holds the lock. */
+  /** False when the lock is held. */
   #link(): boolean {
     for (let tries = 1; ; tries++) {
       try {

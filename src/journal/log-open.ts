@@ -13,9 +13,9 @@ interface Opened {
   readonly header: LogHeader | string;
 }
 
-/** An open log; to be closed by whoever opened it. */
+/** An open log; its opener closes it. */
 export class OpenLog {
-  /** Told apart from a log that was in the same place before. */
+  /** Distinguishes it from an earlier log in the same place. */
   readonly id: string;
   /** Offset of the first data line. */
   readonly start: number;
@@ -90,7 +90,7 @@ export class OpenLog {
     try {
       this.#write(bytes);
       if (options.flush) this.#disk.fdatasyncSync(this.#descriptor);
-      // Whoever still owns the lock was alone.
+      // A writer that still owns the lock was alone.
       if (!isOwned(held) && this.#disk.fstatSync(this.#descriptor).size !== before + bytes.length)
         throw heldUp(this.#source);
     } catch (error) {

@@ -110,7 +110,7 @@ export class AppendLog {
     try {
       return { log, file: fileOf(this.#disk.fstatSync(log.descriptor, { bigint: true })) };
     } catch {
-      // The work is done; the log is opened anew the next time.
+      // The work is done; the log is opened again the next time.
       return undefined;
     }
   }

@@ -2,7 +2,7 @@
 // take a moment each. It walks parents from the leaf and stops at the first known entry, so it costs what is new.
 import type { EntrySource, LogEntry } from "../host/entries.ts";
 import { ancestry } from "../log/ancestry.ts";
-import { callsOf } from "../log/placing.ts";
+import { callsOf } from "../log/item-place.ts";
 import { cutJson, type JournalLine, lineAround, textSpan } from "./line.ts";
 import type { LogBatch, Span } from "./log-format.ts";
 import type { JournalState } from "./state.ts";
@@ -111,7 +111,7 @@ export class OlderCalls {
   #names: Map<string, string> | undefined;
   #tip: string | null = null;
 
-  /** To be told of every entry in order. */
+  /** Call it with every entry in order. */
   follow(entry: LogEntry): void {
     if (entry.parentId !== this.#tip) this.#names = undefined;
     this.#tip = entry.id;

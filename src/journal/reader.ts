@@ -22,7 +22,7 @@ export class JournalReader {
   /** Records that may be seen. */
   #visible = 0;
   #refreshing: Promise<ItemSource> | undefined;
-  /** Rendered as long as somebody holds the entry. */
+  /** Rendered texts, for as long as their entries are in use. */
   readonly #texts = new WeakMap<LogEntry, ItemText>();
 
   constructor(place: JournalPlace) {

@@ -5,7 +5,7 @@
 // Kept for the row "another agent, newest 50 of a journal of 100k entries" and for the memory of readers: without it, every
 // entry is parsed and held before the first one is shown.
 import type { ItemHead, ItemRole } from "../log/item.ts";
-import type { Placing } from "../log/placing.ts";
+import type { ItemPlace } from "../log/item-place.ts";
 import { crc32, type Span } from "./log-format.ts";
 
 /** 32-bit words of a record. The layout is the file's: another one is another `INDEX_VERSION`. */
@@ -76,7 +76,7 @@ function idWordOf(id: string): { readonly word: number; readonly exact: boolean 
 }
 
 /** An entry as its record keeps it. */
-export interface EntryRecord extends Pick<Placing, "opens" | "stays"> {
+export interface EntryRecord extends Pick<ItemPlace, "opens" | "stays"> {
   readonly line: Span;
   /** Number of the parent's record; -1 without one. */
   readonly parent: number;
@@ -91,7 +91,7 @@ export interface EntryRecord extends Pick<Placing, "opens" | "stays"> {
   readonly text: Span | undefined;
 }
 
-/** A commit, from which reading goes on. */
+/** A commit, from which reading continues. */
 export interface Mark {
   /** The commit's line. */
   readonly commit: Span;
@@ -162,7 +162,7 @@ export class JournalRecords {
   }
 
   /** Whether a window starts with the entry itself, or right behind it. */
-  opens(at: number): Placing["opens"] {
+  opens(at: number): ItemPlace["opens"] {
     const flags = this.#flags(at);
     if (flags & FLAG.opensBefore) return "before";
     return flags & FLAG.opensAfter ? "after" : undefined;

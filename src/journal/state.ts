@@ -3,8 +3,8 @@
 // index is the one that was lost. It opens no file itself.
 import type { LogEntry } from "../host/entries.ts";
 import { type ItemHead, itemHead, type ToolRef } from "../log/item.ts";
+import { callsOf, type ItemPlace, noBatch, placeItem, type ToolBatch } from "../log/item-place.ts";
 import { consolidationOf } from "../log/marks.ts";
-import { callsOf, noBatch, type Placing, placeItem, type ToolBatch } from "../log/placing.ts";
 import { cutJson, isComposed, type JournalLine, parsedLine, textSpan } from "./line.ts";
 import type { CommitSpan, Span } from "./log-format.ts";
 import type { LogPlace, LogSegment } from "./log-scan.ts";
@@ -47,7 +47,7 @@ export function leafOf(record: unknown): string | null | undefined {
   return typeof leaf === "string" || leaf === null ? leaf : undefined;
 }
 
-const NO_PLACE: Omit<Placing, "batch"> = { opener: undefined, opens: undefined, stays: false };
+const NO_PLACE: Omit<ItemPlace, "batch"> = { opener: undefined, opens: undefined, stays: false };
 
 export class JournalState {
   readonly logId: string;
@@ -76,7 +76,7 @@ export class JournalState {
     this.#place = { offset: start.start, sum: 0 };
   }
 
-  /** Where reading goes on: behind the last valid segment. */
+  /** Where reading continues: after the last valid segment. */
   get place(): LogPlace {
     return this.#place;
   }
@@ -119,7 +119,7 @@ export class JournalState {
     return calls;
   }
 
-  /** Goes on behind the last mark of loaded records, whose commit was found in the log. */
+  /** Continues after the last mark of loaded records, whose commit was found in the log. */
   resume(leafId: string | null, leaf: number, place: LogPlace): void {
     this.#published = { leaf, leafId, records: this.records.length };
     this.#place = place;
@@ -146,7 +146,7 @@ export class JournalState {
   /** The next entry of the log, and where its only text lies in its line; one that is known already stays as it was. */
   add(parsed: JournalLine, line: Span, text: Span | undefined): void {
     const { id, parentId } = parsed.entry;
-    // A child of the newest entry is new itself: a parent stands before its children.
+    // A child of the newest entry is new itself: a parent comes before its children.
     const isNew = parentId !== null && parentId === this.#tipId && id !== this.#tipId;
     if (!isNew && this.find(id) !== -1) return;
     const parent = typeof parentId === "string" ? this.find(parentId) : -1;

@@ -16,7 +16,7 @@ import type { CommitRecord, JournalState } from "./state.ts";
 const READ_SLICE_MS = 15;
 /** A long write is brought to the disk whenever so much is new, away from the event loop. */
 export const FLUSH_BYTES = 16_777_216;
-/** A session that ends goes on with a long write no longer than this, in time and in bytes. */
+/** How long a session that ends continues a long write, in time and in bytes. */
 const END_MAX_MS = 300;
 export const END_BYTES_MAX = 4_194_304;
 /** A process that ends is held up no longer than this. */
@@ -32,7 +32,7 @@ export interface JournalWriterOptions extends JournalPlace {
 /** What one turn under the lock came to. */
 type Turn = "behind" | "part" | "committed";
 
-/** A sync on its way. */
+/** A sync in progress. */
 interface Progress {
   readonly source: EntrySource;
   readonly leafId: string | null;

@@ -3,9 +3,9 @@
 import type { EntrySource, LogEntry } from "../host/entries.ts";
 import { WayBack } from "./ancestry.ts";
 import { type ItemHead, type ItemText, itemHead } from "./item.ts";
+import { callsOf, nameIn, noBatch, placeItem, type ToolBatch } from "./item-place.ts";
 import { KnownTools } from "./known-tools.ts";
 import { consolidationOf, type Opener, type RequestMark, requestMarkOf } from "./marks.ts";
-import { callsOf, nameIn, noBatch, placeItem, type ToolBatch } from "./placing.ts";
 import { TextCache } from "./text-cache.ts";
 
 /** An item in its place on the branch. */

@@ -1,5 +1,5 @@
 // A small file that says which process something belongs to, so that who finds it later can tell whether that one still
-// runs. A note that cannot be read names nobody.
+// runs. A note that cannot be read names no process.
 import { isRecord } from "../shapes.ts";
 import { writeNewText } from "./blobs.ts";
 import { type DiskCalls, NODE_DISK } from "./disk.ts";

@@ -53,7 +53,7 @@ function putNew(from: string, to: string): void {
   }
 }
 
-/** Writes the bytes to a place, through a file beside it, so that nobody sees half of it. */
+/** Writes the bytes to a place, through a file beside it, so that no reader sees half of it. */
 export async function saveCopy(bytes: AsyncIterable<Uint8Array>, { file, isThere }: CopyPlace): Promise<void> {
   const beside = join(dirname(file), `.${basename(file).slice(0, 100)}.${randomUUID()}.tmp`);
   try {

@@ -18,7 +18,7 @@ export const CHILD_ENTRY_FILE = "child-extension.ts";
 const FORMAT = 1;
 const FIRST_LINE = /^\/\/ pi-token-budget child entry, format (\d+)\./;
 
-const WRITTEN_AT_START = "Start the root session again, which writes this file anew, or put the package back.";
+const WRITTEN_AT_START = "Start the root session again, which writes this file again, or put the package back.";
 const WRITTEN_ON_DEMAND = "Have your launcher write it again, or put the package back.";
 
 /** Text of the entry. It is plain JavaScript, so that every loader takes it, and imports nothing before it is called. */

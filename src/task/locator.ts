@@ -133,7 +133,7 @@ export class Locators {
       const registry = new Registry({ context: { version: 1, runId, rootSessionId, storageRoot }, disk: this.#disk });
       if (registry.exists()) return { type: "found", location: { ...location, storageRoot } };
     }
-    // A root starts anew where it is.
+    // A root starts a new task where it is.
     if (location.parent === null) return NONE;
     const problem =
       `This session was the agent ${location.address} of a root task, and that task is gone ` +

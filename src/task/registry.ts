@@ -101,7 +101,7 @@ export class Registry implements TaskFacts {
   /** The agents, in the order of registration; none before the first one registers. Costs one look while nothing changes. */
   read(): Roster {
     const known = this.#known;
-    // Taken before: what changes while it is read has another one. Who reads once needs none.
+    // Taken before reading: a file that changes meanwhile has another one. A single read needs none.
     const stamp = known && this.#stamp();
     if (known && stamp !== undefined && stamp === known.stamp) return known.roster;
     const { bytes, roster } = this.#readBytes();

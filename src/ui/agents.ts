@@ -1,4 +1,4 @@
-// What a person is told of the other agents of a root task: what each was asked, and what it runs without. Pure.
+// The lines about the other agents of a root task: what each was asked, and what it runs without. Pure.
 import type { ListedAgent } from "../session/access.ts";
 import { agentName } from "../task/addresses.ts";
 import { TOOL_NAMES } from "../tools/specs.ts";

@@ -24,7 +24,7 @@ export function filesNamed(task: TaskView, word: string): readonly FileView[] {
   return named.length === 1 ? named : [];
 }
 
-/** The names of what there is, for whoever named something else. */
+/** The names of the files there are, after another one was named. */
 function listed(task: TaskView): string {
   const paths = [...task.outputs, ...task.intermediates].map(({ path }) => path);
   if (paths.length === 0) return `Task ${task.id} has no files.`;

@@ -1,4 +1,4 @@
-// Which entry of the branch each of the host's messages stands for: the host copies messages and leaves some out. Pure.
+// Which entry of the branch each of the host's messages is a copy of: the host leaves some out. Pure.
 import { blocksOf, isTextBlock, type LogEntry, type LogMessage } from "../host/entries.ts";
 import type { BranchIndex, Row } from "../log/branch.ts";
 

@@ -33,7 +33,7 @@ export class Aside {
     return this.#reason;
   }
 
-  /** The first reason stands until it is lifted. */
+  /** The first reason holds until it is lifted. */
   stepAside(reason: AsideReason): void {
     if (this.#reason) return;
     this.#reason = reason;

@@ -201,7 +201,7 @@ export interface NextWindow {
   readonly children: readonly RunningChild[];
   /**
    * Where no checkpoint was saved: why, and the model's window in tokens. Nothing else of the last user request is shown
-   * then, so it stands here whole up to a quarter of the window.
+   * then, so it is here whole up to a quarter of the window.
    */
   readonly unsaved: { readonly because: "overflow" | "without_note"; readonly contextWindow: number } | undefined;
 }

@@ -116,7 +116,7 @@ export class WindowCompactions {
     }
   }
 
-  /** Whether the work that the window cuts off goes on by a message of ours; after an overflow of its own the host does it. */
+  /** Whether a message of ours continues the work that the window cuts off; after an overflow of its own the host does it. */
   #isInterruption(cause: OpenerCause, { reason, inRun }: Compaction): boolean {
     if (cause === "overflow") return reason === "threshold" && this.#loop.runSignal !== undefined;
     return cause === "manual_compact" && inRun;

@@ -1,4 +1,4 @@
-// Continuation ownership: another extension of the session may say that it, not this package, goes on after a window
+// Continuation ownership: another extension of the session may say that it, not this package, continues after a window
 // change. Spoken over Pi's event bus; strict shapes, one owner at a time. Budgets, fences and notes never depend on it.
 import type { Phase } from "./phase.ts";
 
@@ -82,7 +82,7 @@ export class Coordination {
     ];
   }
 
-  /** Who goes on after a window change; undefined is this package. */
+  /** Who continues after a window change; undefined is this package. */
   get owner(): string | undefined {
     return this.#owner;
   }
@@ -134,7 +134,7 @@ export class Coordination {
     try {
       respond?.(result);
     } catch {
-      // The claimant's own fault; the result stands on the bus as well.
+      // The claimant's own fault; the result is on the bus as well.
     }
     this.#bus.emit(COORDINATION_CHANNELS.claimResult, result);
   }

@@ -34,7 +34,7 @@ export class WindowEffects {
   readonly #live: LiveWindow;
   readonly #parts: EffectParts;
   #storageFailure = "";
-  /** The window whose overflow the person was told of. */
+  /** The window whose overflow was reported to the person. */
   #toldOverflowIn: number | undefined;
   /** Ends the checkpoint turn of a compaction; undefined while there is none. */
   endCheckpointTurn: (() => void) | undefined;
@@ -44,7 +44,7 @@ export class WindowEffects {
     this.#parts = parts;
   }
 
-  /** A note could not be stored: the newest failure is the one that the person is told of. */
+  /** A note could not be stored: the newest failure is the one that is reported. */
   storageFailed(message: string): void {
     this.#storageFailure = message;
   }

@@ -37,7 +37,7 @@ export interface LogState {
   readonly hardFiredAt: number | undefined;
 }
 
-/** How many windows in a row may open because nothing was saved in the last: a model that saves nothing goes on so for ever. */
+/** How many windows in a row may open because nothing was saved in the last: a model that saves nothing would do so forever. */
 export const UNNOTED_IN_A_ROW_MAX = 3;
 
 export const INITIAL_LOG: LogState = {

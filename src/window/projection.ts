@@ -25,7 +25,7 @@ export interface SentIds {
 export interface RequestInput {
   readonly messages: readonly LogMessage[];
   readonly branch: BranchIndex;
-  /** Stands first in a window that has no bootstrap, with the time when the session was made. */
+  /** The first message of a window that has no bootstrap, with the time when the session was made. */
   readonly identity: { readonly text: string; readonly timestamp: number };
   readonly sent: SentIds | undefined;
   /** Control messages that were taken back, by request. */
@@ -104,7 +104,7 @@ function endOfBatch(messages: readonly LogMessage[], at: number): number {
 
 /**
  * Where the current window starts in messages that do not show its opener: behind the host's summary, which is the
- * bootstrap once more, and behind everything that stands for a row of an older window.
+ * bootstrap once more, and behind every message that is a row of an older window.
  */
 function endOfOlderWindows(messages: readonly LogMessage[], branch: BranchIndex): number {
   const { current, lastCompaction } = branch;

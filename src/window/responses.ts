@@ -50,7 +50,7 @@ export function isWriteBlocked(branch: BranchIndex, { seen, isOwnNote, canRun }:
 /**
  * The provider's words for the newest request, when it failed in a full window, and not of something that another window
  * would not change: it is taken for too long, whatever they are. A window that such a refusal has opened counts as full
- * until something is answered in it, so that the next refusal is told and opens none.
+ * until something is answered in it, so that the next refusal is reported and opens none.
  */
 export function refusedAsFull(branch: BranchIndex, { log, live }: WindowState, isFull: boolean): string | undefined {
   const newest = newestResponse(branch);

@@ -19,7 +19,7 @@ const PER_CODE_UNIT = {
   surrogate: 0.97,
 } as const;
 
-/** What a letter with a mark adds to its word; Vietnamese, whose marks are learnt with the syllable, stands apart. */
+/** What a letter with a mark adds to its word; Vietnamese, whose marks are learnt with the syllable, is an exception. */
 const MARKED_LETTER = 0.5;
 const VIETNAMESE_LETTER = 0.05;
 

@@ -7,7 +7,7 @@ import { isCopyOf } from "./alignment.ts";
 /** Entries that could be those of the newest messages. */
 const NEWEST_ROWS = 32;
 
-/** What a person said that is shown but stands in no entry, behind the newest message that does. */
+/** Messages of a person that are shown but in no entry, after the newest message that is in one. */
 function unwritten(messages: readonly LogMessage[], branch: BranchIndex): readonly LogMessage[] {
   const rows = branch.rows.slice(-NEWEST_ROWS);
   const behind = messages.findLastIndex((message) => rows.some(({ entry }) => isCopyOf(message, entry))) + 1;

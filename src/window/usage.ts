@@ -71,7 +71,7 @@ export class UsageMeter {
     return null;
   }
 
-  /** The same, and an estimate where nobody knows: of the request that is refused, nothing is ever reported. */
+  /** The same, and an estimate where it is unknown: usage of a refused request is never reported. */
   estimated(branch: BranchIndex, log: LogState, fixedTokens: number): number {
     return this.used(branch, log, fixedTokens) ?? fixedTokens + this.#estimate(branch);
   }

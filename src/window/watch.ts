@@ -38,7 +38,7 @@ export class BudgetWatch {
   readonly #meter = new UsageMeter();
   /** Results of the batch that runs now, by call: they are counted before they are written. */
   readonly #unseen = new Map<string, number>();
-  /** Calls whose results this was told of since the last request. */
+  /** Calls whose results arrived since the last request. */
   readonly #reported = new Set<string>();
   /** An estimate of what every request holds beside its messages, in tokens. */
   #fixedTokens = FIXED_MIN_TOKENS;
@@ -99,7 +99,7 @@ export class BudgetWatch {
     const measured = this.#measure();
     if (!measured) return [fence.requestId];
     const { level, hardTriggerTokens, contextWindow, used } = measured;
-    // The host would compact: what it asked for by that still stands.
+    // The host would compact: what that asked for is still due.
     const isAtHostThreshold = used !== null && contextWindow - used <= this.#parts.reserveTokens;
     const isCalledFor = level === "fallback" || hardTriggerTokens !== undefined || isAtHostThreshold;
     return isCalledFor ? [] : [fence.requestId];

@@ -1,4 +1,4 @@
-// A session that was given a root task and could not join it: the program is told, and where the task is required nothing
+// A session that was given a root task and could not join it: the program is informed, and where the task is required nothing
 // is sent to a model.
 import type { TokenBudgetError } from "../errors.ts";
 import type { HostContext } from "../host/api.ts";

@@ -51,7 +51,7 @@ export function assertChildPlace(of: string, child: ChildPlace): void {
   assertObject(child, { of, what: "the child", fields: CHILD });
 }
 
-/** A task that children are told of is registered. */
+/** A task is registered before children get its context. */
 export async function childExtension(session: Session, options: TaskEntryOptions = {}): Promise<string> {
   const { task } = session;
   const { child } = options;
@@ -101,7 +101,7 @@ export function launcherTask(
       task.assertJoined("A context for children");
       // Children find the task, though nothing has been said in it yet.
       if (!task.registry.holdsTask()) task.registry.makeDirectory();
-      // Who is given children is seen to run; a place that is not the session's own is told by `problem`.
+      // A session with children must count as running; `problem` reports a place that is not the session's own.
       void task.join().catch(() => undefined);
       return given;
     },

@@ -18,7 +18,7 @@ export interface Wiring {
   readonly modulePath: string | undefined;
   /** The folder of this package, where a program that bundles it says so. */
   readonly packageDirectory: string | undefined;
-  /** The host, where it can be told. */
+  /** The host, where it is known. */
   readonly runningOn: HostPackage | undefined;
   readonly childExtension: ChildExtension;
   /** What is known of the session from outside it, for the doctor. */

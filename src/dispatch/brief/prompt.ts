@@ -1,4 +1,4 @@
-// What a task's child is told. The system prompt is the same for every task, so that a provider's prefix cache can hit
+// The prompts of a task's child. The system prompt is the same for every task, so that a provider's prefix cache can hit
 // across tasks; whatever differs goes into the one user message, with what changes least first. Pure.
 import { extensionOf, type FileForm, formOf } from "../../extract/forms.ts";
 import { oneLine } from "../../storage/text.ts";

@@ -126,7 +126,7 @@ export class RecordStore {
 
   /**
    * Stores the originals, then the record that names them; a failure leaves nothing of the task. `claim` throws where the
-   * name of the task's agent is not free; nobody else stores a record meanwhile that claims one.
+   * name of the task's agent is not free; no other record that claims one is stored in the meantime.
    */
   async create(
     task: TaskRow,

@@ -10,7 +10,7 @@ export interface InternalPaths {
   readonly names: ReadonlyMap<string, string>;
 }
 
-/** What a path may go on with, so that it is another one. */
+/** Characters that would continue a path, so that it is another one. */
 const NO_MORE_PATH = "(?![\\w-]|\\.\\w)";
 /** In front of a name that follows: one of the task's folders. */
 const OWN_FOLDER = "(?:(?:(?:output|work)/|attachments/[a-z0-9]{8}/\\d{2}-)(?=[\\p{L}\\p{N}_]))?";

@@ -5,7 +5,7 @@ import type { TaskMembership } from "../../task/context.ts";
 import type { Runner, RunRequest } from "../runner.ts";
 import { eventsOf } from "./pi-events.ts";
 
-/** The extension that joins a child to the root task; `onProblem` is told why it could not. */
+/** The extension that joins a child to the root task; `onProblem` gets the reason when it could not. */
 export type ChildExtension = (membership: TaskMembership, onProblem?: (problem: Error) => void) => unknown;
 
 export interface SessionRunnerOptions {

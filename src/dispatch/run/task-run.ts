@@ -183,7 +183,7 @@ export class TaskRun {
     }, this.#parts.limits.saveEveryMs);
   }
 
-  /** At once, so that a kill loses nothing of it. A disk that fails is told of once, and stops no run. */
+  /** At once, so that a kill loses nothing of it. A disk that fails is reported once, and stops no run. */
   #account(usage: RunUsage): void {
     const { store, record, report } = this.#parts;
     try {

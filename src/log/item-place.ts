@@ -12,11 +12,11 @@ export interface ToolBatch {
   readonly closing: boolean;
 }
 
-export interface Placing {
+export interface ItemPlace {
   readonly opener: Opener | undefined;
-  /** A window starts with the item itself, or right behind it. */
+  /** A window starts with the item itself, or right after it. */
   readonly opens: "before" | "after" | undefined;
-  /** One more result of the batch whose window is closed: the current window starts behind it. */
+  /** One more result of the batch whose window is closed: the current window starts after it. */
   readonly stays: boolean;
   /** The batch as the next item finds it. */
   readonly batch: ToolBatch;
@@ -67,7 +67,7 @@ export function callsOf(entry: LogEntry): ReadonlyMap<string, string> {
   return calls;
 }
 
-export function placeItem(entry: LogEntry, head: ItemHead, batch: ToolBatch): Placing {
+export function placeItem(entry: LogEntry, head: ItemHead, batch: ToolBatch): ItemPlace {
   if (head.role === "assistant") {
     return { opener: undefined, opens: undefined, stays: false, batch: new BatchOf(entry) };
   }
