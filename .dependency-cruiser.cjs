@@ -51,7 +51,7 @@ const ROOMS = [
 const TOP = "wire|extension|index";
 
 const PURE =
-  "^src/(log/|todo/|window/(machine|log-state|facts|phase|pairing|budget|projection|alignment|bootstrap|openings|consolidation|controls|responses|refusals|notices|unwritten|labels|room|usage)|acp/(plans|wire)\\.|extract/(forms|html|render)\\.|json-lines\\.|schema-check\\.|dispatch/(record/(schema|rules|view)|brief/(prompt|transcript)|files/(names|roles)|run/(pi-events|run-log|slots)|quota|routing)\\.|history/search|journal/(line|records|log-format|log-scan)\\.|notes/paths|task/(category|addresses|context|location|roster)\\.ts|category/(labels|router|log|classification)\\.ts)";
+  "^src/(log/|todo/|window/(machine|log-state|facts|phase|pairing|budget|projection|alignment|bootstrap|openings|consolidation|controls|responses|refusals|notices|unwritten|labels|room|usage)|acp/(plans|wire)\\.|extract/(forms|html|render)\\.|json-lines\\.|schema-check\\.|dispatch/(record/(schema|rules|view)|brief/(prompt|transcript)|files/(names|roles)|run/(pi-events|run-log|slots)|quota|routing)\\.|history/search|journal/(line|ids|records|log-format|log-scan)\\.|notes/paths|task/(category|addresses|context|location|roster)\\.ts|category/(labels|router|log|classification)\\.ts)";
 
 /** The rooms of src/dispatch, and what each may import of it besides itself. */
 const DISPATCH_ROOMS = {
@@ -63,7 +63,7 @@ const DISPATCH_ROOMS = {
 
 /** The files of src/journal: the log, what is known of a journal, and the two who use that; and what each may import. */
 const JOURNAL_LOG = "log|log-format|log-lock|log-open|log-scan";
-const JOURNAL_KNOWN = "line|records|state|index-file|journal";
+const JOURNAL_KNOWN = "line|ids|records|state|index-file|journal";
 const JOURNAL_LAYERS = {
   log: { files: JOURNAL_LOG, below: [] },
   known: { files: JOURNAL_KNOWN, below: [JOURNAL_LOG] },

@@ -6,6 +6,7 @@
 // entry is parsed and held before the first one is shown.
 import type { ItemHead, ItemRole } from "../log/item.ts";
 import type { ItemPlace } from "../log/item-place.ts";
+import { JournalIds } from "./ids.ts";
 import { crc32, type Span } from "./log-format.ts";
 
 /** 32-bit words of a record. The layout is the file's: another one is another `INDEX_VERSION`. */
@@ -105,8 +106,8 @@ export class JournalRecords {
   #lastMark = -1;
   /** Of all records up to the last mark. */
   #sum: number;
-  /** Records by the word of their id, made when an id is first looked for; ids that share a word are a list. */
-  #ids: Map<number, number | number[]> | undefined;
+  /** Made when an id is first looked for. */
+  #ids: JournalIds | undefined;
 
   constructor(logId: string) {
     this.#sum = hashOf(logId) >>> 0;
@@ -212,23 +213,18 @@ export class JournalRecords {
   /** The number of the first entry with this id; -1 when there is none. `idAt` is asked for ids that records do not hold. */
   find(id: string, idAt: (at: number) => string): number {
     if (this.#length === 0) return -1;
-    if (!this.#ids) {
-      this.#ids = new Map();
-      for (let at = 0; at < this.#length; at++) if (this.isEntry(at)) this.#addId(this.#ids, at);
-    }
+    this.#ids ??= this.#allIds();
     const { word, exact } = idWordOf(id);
-    const isIt = (at: number) => exact === (this.id(at) !== undefined) && (exact || idAt(at) === id);
-    const found = this.#ids.get(word);
-    if (typeof found === "number") return isIt(found) ? found : -1;
-    return found?.find(isIt) ?? -1;
+    return this.#ids.find(word, (at) => {
+      if (this.#word(at, WORD.id) !== word || exact !== (this.id(at) !== undefined)) return false;
+      return exact || idAt(at) === id;
+    });
   }
 
-  #addId(ids: Map<number, number | number[]>, at: number): void {
-    const word = this.#word(at, WORD.id);
-    const known = ids.get(word);
-    if (known === undefined) ids.set(word, at);
-    else if (typeof known === "number") ids.set(word, [known, at]);
-    else known.push(at);
+  #allIds(): JournalIds {
+    const ids = new JournalIds(this.#length, (at) => this.#word(at, WORD.id));
+    for (let at = 0; at < this.#length; at++) if (this.isEntry(at)) ids.add(this.#word(at, WORD.id), at);
+    return ids;
   }
 
   push({ line, parent, id, role, internal, sameCalls, opens, stays, isComposed, text }: EntryRecord): number {
@@ -247,7 +243,7 @@ export class JournalRecords {
     this.#set(at, WORD.calls, (sameCalls ?? at) + 1);
     this.#set(at, WORD.textStart, text?.offset ?? 0);
     this.#set(at, WORD.textLength, text?.length ?? 0);
-    if (this.#ids) this.#addId(this.#ids, at);
+    this.#ids?.add(word, at);
     return at;
   }
 

@@ -133,7 +133,8 @@ export class JournalState {
   absorb({ lines, record, commit, end }: LogSegment): boolean {
     const parsed = lines.map(({ bytes }) => parsedLine(bytes));
     const leaf = leafOf(record);
-    const isThere = (id: string) => this.find(id) !== -1 || parsed.some((line) => line?.entry.id === id);
+    // As a rule it is the last of them.
+    const isThere = (id: string) => parsed.findLast((line) => line?.entry.id === id) || this.find(id) !== -1;
     if (typeof leaf === "string" && !isThere(leaf)) return false;
     for (const [number, line] of parsed.entries()) {
       const span = lines[number];
