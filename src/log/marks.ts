@@ -1,4 +1,5 @@
-// What this package writes on the session log, and how it is recognised again. Pure; writes nothing.
+// What this package writes on the session log, and how it is recognised again: by hand, since every entry of a branch is
+// looked at. Pure; writes nothing.
 
 import type { LogEntry, LogMessage } from "../host/entries.ts";
 import { isRecord } from "../shapes.ts";
