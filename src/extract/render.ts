@@ -51,14 +51,23 @@ function rows(count: number): string {
   return count === 1 ? "1 row" : `${count} rows`;
 }
 
-/** Where each row of comma-separated values ends: a line break in quotation marks is part of its cell. */
+/**
+ * Where each row of a table ends. In quotation marks, which open only where a cell begins, a line break is part of the cell;
+ * with a mark that never closes, each line is a row.
+ */
 function rowEnds(text: string): number[] {
-  const ends: number[] = [];
+  const rows: number[] = [];
+  const lines: number[] = [];
   let isQuoted = false;
+  let doubled = -1;
   for (const { 0: found, index } of text.matchAll(/["\n]/g)) {
-    if (found === '"') isQuoted = !isQuoted;
-    else if (!isQuoted) ends.push(index + 1);
+    if (found === "\n") {
+      lines.push(index + 1);
+      if (!isQuoted) rows.push(index + 1);
+    } else if (isQuoted && text[index + 1] === '"' && index !== doubled) doubled = index + 1;
+    else if (index !== doubled && (isQuoted || /[,;\n]/.test(text[index - 1] ?? "\n"))) isQuoted = !isQuoted;
   }
+  const ends = isQuoted ? lines : rows;
   if (ends.at(-1) !== text.length) ends.push(text.length);
   return ends;
 }

@@ -64,3 +64,13 @@ it("a text is cut at the end of a line, and a table at the end of a row, which i
     `${'name,"two\nlines"\n'.repeat(5)}[cut: this table has 50 rows in all, here are the first 5; read the original for the rest]\n`,
   );
 });
+
+it.each([
+  ["a stray quotation mark in a cell", 'size,5" pipe,x\n', "a.csv"],
+  ["a quotation mark that never closes", '"open,1\n', "a.csv"],
+  ["quotation marks in tab-separated cells", 'a\t"b\n', "a.tsv"],
+  ["doubled quotation marks", '"say ""hi""",2\n', "a.csv"],
+])("%s does not change how many rows there are", async (_name, row, name) => {
+  const lines = Array.from({ length: 301 }, (_, n) => (n === 10 ? row : `${n},plain,text\n`)).join("");
+  expect(await textOf(name, Buffer.from(lines), 1_000)).toMatch(/this table has 301 rows in all/);
+});
