@@ -47,11 +47,14 @@ function countInBuffer(bytes: Buffer, needle: Buffer): number {
   return count;
 }
 
-/** Every match of every item, with its code points. */
+/** Every match of every item, with its code points; what surely holds none is passed over, as a search does. */
 function countInItems(source: ItemSource, word: string): number {
   const needle = needleOf(word);
+  const sieve = source.sieve?.(needle);
   let count = 0;
-  for (const row of source.rows) {
+  for (let at = 0; at < source.rows.length; at++) {
+    const row = sieve?.(at) === false ? undefined : source.rows.at(at);
+    if (!row) continue;
     const scan = new MatchScan(source.text(row.entry), needle, () => false);
     while (scan.next()) count++;
   }

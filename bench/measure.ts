@@ -26,6 +26,19 @@ export interface Race {
   readonly times?: { readonly ours: number; readonly reference: number };
 }
 
+/** Work that says the figures of several rows: the n-th sample of each row is of the n-th time that it was done. */
+export function shared<T>(work: () => T | Promise<T>): (figure: (of: T) => number) => () => Promise<number> {
+  const done: (T | Promise<T>)[] = [];
+  return (figure) => {
+    let next = 0;
+    return async () => {
+      const at = next++;
+      done[at] ??= work();
+      return figure(await (done[at] as T | Promise<T>));
+    };
+  };
+}
+
 export interface Result {
   readonly name: string;
   readonly against: string;

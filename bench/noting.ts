@@ -3,11 +3,11 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { bundled } from "../fixtures/pi/bundle.ts";
 import type { NotingFigures, NotingTask } from "./children/noting.ts";
-import type { Race } from "./measure.ts";
+import { type Race, shared } from "./measure.ts";
 
-const NOTING = fileURLToPath(new URL("./children/noting.ts", import.meta.url));
+const NOTING = new URL("./children/noting.ts", import.meta.url);
 const NOTE = "shared.md";
 const RUN_MS = 2_000;
 const SAMPLES = 3;
@@ -21,7 +21,7 @@ async function noted(folder: string, processes: number): Promise<Noted> {
   const root = join(mkdtempSync(join(folder, "notes-")), "notes");
   const children = Array.from({ length: processes }, (_, number) => {
     const task: NotingTask = { root, path: NOTE, name: `p${number}`, runMs: RUN_MS };
-    return fork(NOTING, [JSON.stringify(task)], { execArgv: ["--import", "tsx"] });
+    return fork(bundled(NOTING), [JSON.stringify(task)]);
   });
   await Promise.all(children.map((child) => once(child, "message")));
   const ended = children.map(async (child) => (await once(child, "message"))[0] as NotingFigures);
@@ -35,27 +35,29 @@ async function noted(folder: string, processes: number): Promise<Noted> {
 }
 
 export function notingRaces(folder: string): Race[] {
-  const common = { isFigure: true, samplesMin: SAMPLES } as const;
+  const alone = shared(() => noted(folder, 1));
   return [
     { processes: 8, share: 0.85 },
     { processes: 32, share: 0.5 },
-  ].flatMap(({ processes, share }): Race[] => [
-    {
-      ...common,
-      name: `notes, time for a line when ${processes} processes append to one note`,
-      against: "one process alone",
-      goal: 1 / share,
-      ours: async () => (await noted(folder, processes)).msPerLine,
-      reference: async () => (await noted(folder, 1)).msPerLine,
-    },
-    {
-      ...common,
-      name: `notes, longest wait when ${processes} processes append to one note`,
-      against: "one process alone",
-      goal: 1,
-      allowanceMs: 2_000,
-      ours: async () => (await noted(folder, processes)).longestMs,
-      reference: async () => (await noted(folder, 1)).longestMs,
-    },
-  ]);
+  ].flatMap(({ processes, share }): Race[] => {
+    const together = shared(() => noted(folder, processes));
+    const common = { isFigure: true, samplesMin: SAMPLES, against: "one process alone" } as const;
+    return [
+      {
+        ...common,
+        name: `notes, time for a line when ${processes} processes append to one note`,
+        goal: 1 / share,
+        ours: together(({ msPerLine }) => msPerLine),
+        reference: alone(({ msPerLine }) => msPerLine),
+      },
+      {
+        ...common,
+        name: `notes, longest wait when ${processes} processes append to one note`,
+        goal: 1,
+        allowanceMs: 2_000,
+        ours: together(({ longestMs }) => longestMs),
+        reference: alone(({ longestMs }) => longestMs),
+      },
+    ];
+  });
 }

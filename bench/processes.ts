@@ -11,7 +11,7 @@ import { Registry } from "../src/task/registry.ts";
 import type { OpeningFigures, OpeningTask } from "./children/opening.ts";
 import type { Group, Made } from "./group.ts";
 import { loadingRaces } from "./loading.ts";
-import type { Race } from "./measure.ts";
+import { type Race, shared } from "./measure.ts";
 import { notingRaces } from "./noting.ts";
 
 const OPENING = fileURLToPath(new URL("./children/opening.ts", import.meta.url));
@@ -64,19 +64,6 @@ function openedAfresh(
   } finally {
     rmSync(own, { recursive: true, force: true });
   }
-}
-
-/** Openings that have their figures for several rows: the n-th sample of each row is of the n-th opening. */
-function shared(open: () => OpeningFigures): (figure: (figures: OpeningFigures) => number) => () => number {
-  const made: OpeningFigures[] = [];
-  return (figure) => {
-    let next = 0;
-    return () => {
-      const at = next++;
-      made[at] ??= open();
-      return figure(made[at] as OpeningFigures);
-    };
-  };
 }
 
 /** Opens the same session again and again, in one home: its journal is there from the second time on. */

@@ -25,6 +25,11 @@ export interface NoteList {
   readonly leftOut: readonly LeftOut[];
 }
 
+export interface NewestNotes {
+  readonly rows: readonly Pick<NoteInfo, "path" | "bytes" | "updatedAt">[];
+  readonly total: number;
+}
+
 export interface NoteSearchQuery {
   readonly query: string;
   readonly prefix?: string | undefined;
@@ -112,6 +117,16 @@ export function* listingNotes(
     yield;
   }
   return { rows, total: wanted.length, leftOut };
+}
+
+/** The notes that were updated last, newest first, and how many there are: a look at each, and none is opened. */
+export function newestNotes(notes: NoteFiles, limit: number): NewestNotes {
+  const { files } = notes.walk("");
+  const newest = files.sort(byUpdate).reverse().slice(0, limit);
+  const rows = newest.map(({ path, bytes, modifiedMs }) => {
+    return { path, bytes, updatedAt: new Date(modifiedMs).toISOString() };
+  });
+  return { rows, total: files.length };
 }
 
 /** Searches notes, with a pause behind each that is looked at. */

@@ -16,10 +16,12 @@ import { NoteFiles, type NoteFilesOptions } from "./files.ts";
 import { assertNoteFits, isLargeNote, NOTES_MAX_FILE_BYTES } from "./limits.ts";
 import {
   listingNotes,
+  type NewestNotes,
   type NoteList,
   type NoteListQuery,
   type NoteSearch,
   type NoteSearchQuery,
+  newestNotes,
   searchingNotes,
 } from "./listing.ts";
 import type { NoteText } from "./shapes.ts";
@@ -152,6 +154,11 @@ export class NotesStore {
 
   searching(query: NoteSearchQuery): Generator<void, NoteSearch> {
     return searchingNotes(this.#notes, this.#created, query);
+  }
+
+  /** The notes that were updated last, newest first, without their times of creation. */
+  newest(limit: number): NewestNotes {
+    return newestNotes(this.#notes, limit);
   }
 
   /** Sizes for the soft warnings. */

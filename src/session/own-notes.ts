@@ -10,7 +10,7 @@ const WARNINGS_MAX = 5;
 /** The newest notes; undefined when they cannot be listed, which the bootstrap then says: a window opens anyway. */
 export function notesIndex(notes: NotesStore): NotesIndex {
   try {
-    const { rows, total } = notes.list({ orderBy: "updated_at", order: "descending", limit: NOTES_INDEX_MAX_FILES });
+    const { rows, total } = notes.newest(NOTES_INDEX_MAX_FILES);
     const shown = rows.map(({ path, bytes, updatedAt }) => ({
       path: fullPath(notes.agent, path),
       bytes,
