@@ -24,7 +24,7 @@ const TURN_MS = 60;
 /** How often the waiter whose request is heeded next looks, so that the lock is not idle for long. */
 const NEXT_DELAY_MS = 1;
 /** A waiter that was not let in by then is one of the others again. */
-const NEXT_MAX_MS = 500;
+const NEXT_MAX_MS = 200;
 // Delays between tries grow and are random: at these values a full wait makes a few hundred tries.
 const FIRST_DELAY_MS = 2;
 const LONGEST_DELAY_MS = 50;
@@ -61,9 +61,31 @@ interface Acquired {
 
 type LockLibrary = typeof import("proper-lockfile");
 
-function delayMs(attempt: number): number {
-  const grown = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * DELAY_GROWTH ** attempt);
-  return 1 + Math.random() * grown;
+/** Who waits for a lock: it grows impatient, asks for a turn, and looks often while it is the next one. */
+class Waiter {
+  readonly #calls: LockCalls;
+  readonly #path: string;
+  readonly #sinceMs = steadyMs();
+  #nextUntilMs = 0;
+
+  constructor(calls: LockCalls, path: string) {
+    this.#calls = calls;
+    this.#path = path;
+  }
+
+  /** How long to wait for the next look. */
+  delayMs(attempt: number): number {
+    const nowMs = steadyMs();
+    const asks = nowMs >= this.#sinceMs + PATIENCE_MS && nowMs >= this.#nextUntilMs;
+    if (asks && this.#calls.askForTurn(this.#path)) this.#nextUntilMs = nowMs + NEXT_MAX_MS;
+    if (nowMs < this.#nextUntilMs) return NEXT_DELAY_MS;
+    return 1 + Math.random() * Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * DELAY_GROWTH ** attempt);
+  }
+
+  /** The wait is over: a request that nobody has heeded is taken back. */
+  end(): void {
+    if (this.#nextUntilMs > 0) this.#calls.takeRequest(this.#path);
+  }
 }
 
 /** The locks of one directory. Calls for the same lock queue in memory before they go to the disk. */
@@ -118,8 +140,15 @@ export class LockDirectory {
   async #acquire(request: LockRequest, deadlineMs: number): Promise<Acquired> {
     const path = join(this.directory, request.name);
     await this.#leaveToOthers(request.name);
-    const startMs = steadyMs();
-    let nextUntilMs = 0;
+    const waiter = new Waiter(this.#calls, path);
+    try {
+      return await this.#waitFor(request, path, deadlineMs, waiter);
+    } finally {
+      waiter.end();
+    }
+  }
+
+  async #waitFor(request: LockRequest, path: string, deadlineMs: number, waiter: Waiter): Promise<Acquired> {
     const watch = new LockWatch(this.staleMs);
     for (let attempt = 0; ; attempt++) {
       let cause: unknown;
@@ -137,10 +166,7 @@ export class LockDirectory {
       if (steadyMs() >= deadlineMs) {
         throw this.#unavailable(request, `another process held it for ${this.#waitMs / 1000} s`, cause);
       }
-      const nowMs = steadyMs();
-      const asks = nowMs >= startMs + PATIENCE_MS && nowMs >= nextUntilMs;
-      if (asks && this.#calls.askForTurn(path)) nextUntilMs = nowMs + NEXT_MAX_MS;
-      await sleep(nowMs < nextUntilMs ? NEXT_DELAY_MS : delayMs(attempt));
+      await sleep(waiter.delayMs(attempt));
     }
   }
 
