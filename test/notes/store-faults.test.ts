@@ -73,9 +73,7 @@ describe.each(WRITES)("%s", (_name, write, after, old) => {
     }) as never);
     const failing = write(store);
     await expect(failing).rejects.toMatchObject({ code: "storage_failed" });
-    await expect(failing).rejects.toThrow(
-      /sub\/a\.md.*ENOSPC.*(stands unchanged|Nothing was changed)\. Free disk space/,
-    );
+    await expect(failing).rejects.toThrow(/sub\/a\.md.*ENOSPC.*(is unchanged|Nothing was changed)\. Free disk space/);
     expect(existsSync(join(store.root, "sub/a.md")) ? store.read("sub/a.md").text : undefined).toBe(old);
     expect(await write(store)).toMatchObject({ bytes: after.length });
   });
