@@ -12,7 +12,10 @@ const CORE = "core";
 const PARTS = [
   ["dispatch", /^src\/(dispatch\/|extract\/|wire\/dispatcher\.ts|host\/sdk\.ts)/],
   ["reader", /^src\/(reader\/|wire\/plain-program\.ts)/],
-  ["people", /^src\/(doctor\/|wire\/(doctor|forget)\.ts|ui\/(agents|context|notes|windows)\.ts)/],
+  [
+    "people",
+    /^src\/(doctor\/|wire\/(doctor|forget)\.ts|ui\/(agents|context|notes|windows|task-(line|lines|rows|save|text)|tasks-line)\.ts)/,
+  ],
   ["acp", /^src\/(acp\/publisher|todo\/plan)\.ts/],
   // What the core would only hold until a session starts.
   ["session", /^src\/(host\/(entries|compaction)|ui\/(columns|todo-lines|status)|(similar|figures))\.ts/],
