@@ -39,10 +39,17 @@ export class IndexFile {
     return { memory: bytes.memory.subarray(HEADER_BYTES), length: bytes.length - HEADER_BYTES };
   }
 
-  /** Adds to exactly so many records, which the caller knows to be right; false when there are not just these. */
-  append(before: number, records: Uint8Array): boolean {
+  /**
+   * Adds to exactly so many records, of which the last is this mark; false when there are not just these. Its checksum tells
+   * them from those of another process, which may differ in which record stands for equal calls.
+   */
+  append(before: number, mark: Uint8Array, records: Uint8Array): boolean {
     return this.#opened(APPEND_FLAGS, (descriptor) => {
-      if (this.#disk.fstatSync(descriptor).size !== HEADER_BYTES + before * RECORD_BYTES) return false;
+      const end = HEADER_BYTES + before * RECORD_BYTES;
+      if (this.#disk.fstatSync(descriptor).size !== end) return false;
+      const last = Buffer.alloc(RECORD_BYTES);
+      this.#disk.readSync(descriptor, last, 0, RECORD_BYTES, end - RECORD_BYTES);
+      if (!last.equals(mark)) return false;
       return this.#disk.writeSync(descriptor, records) === records.length;
     });
   }

@@ -70,7 +70,7 @@ export class Journal {
     const state = this.#stateOf(log);
     const { marked } = state.records;
     const isDone = this.#readFrom(log, state, untilMs);
-    // A writer that appended also extended the index; if not, its size shows it.
+    // A writer that appended also extended the index; if not, its size or its last mark shows it.
     if (state.records.marked > marked && this.#indexed !== undefined) this.#indexed = state.records.marked;
     return isDone;
   }
@@ -103,7 +103,9 @@ export class Journal {
     const before = this.#indexed;
     this.#indexed = undefined;
     try {
-      const carriedOn = before !== undefined && this.#index.append(before, records.bytes(before, marked));
+      const carriedOn =
+        before !== undefined &&
+        this.#index.append(before, records.bytes(before - 1, before), records.bytes(before, marked));
       if (!carriedOn) this.#index.replace(logId, records.bytes(0, marked));
       this.#indexed = marked;
     } catch {

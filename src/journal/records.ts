@@ -1,6 +1,6 @@
 // The packed index of a journal: a record of 32 bytes for each entry says where its line is and what lists and searches ask
 // of it; a mark, now and then, says up to which commit all of this is right. It is made from `journal.index`, or grown from
-// the log itself, with the same result. It reads no file.
+// the log itself, and then says the same. It reads no file.
 //
 // Kept for the row "another agent, newest 50 of a journal of 100k entries" and for the memory of readers: without it, every
 // entry is parsed and held before the first one is shown.
@@ -23,7 +23,7 @@ const WORD = {
   parent: 3,
   /** The id itself when it is eight hex digits, else a hash of it. */
   id: 4,
-  /** Number plus one of the first record whose entry has the same calls, perhaps its own; 0 without calls. */
+  /** Number plus one of an earlier record whose entry has the same calls, or its own; 0 without calls. */
   calls: 5,
   /** Where its one text lies in the line, in bytes from the line's start; length 0 when it has not just one. */
   textStart: 6,
@@ -85,7 +85,7 @@ export interface EntryRecord extends Pick<ItemPlace, "opens" | "stays"> {
   /** Undefined for an entry that is no item. */
   readonly role: ItemRole | undefined;
   readonly internal: boolean;
-  /** Number of the first record whose entry has the same calls; -1 without calls, undefined when there was none before. */
+  /** Number of an earlier record whose entry has the same calls; -1 without calls, undefined when none is known. */
   readonly sameCalls: number | undefined;
   readonly isComposed: boolean;
   /** Its only text, in bytes from the line's start. */
@@ -205,7 +205,7 @@ export class JournalRecords {
     return length === 0 ? undefined : { offset: this.lineStart(at) + this.#word(at, WORD.textStart), length };
   }
 
-  /** Number of the first record whose entry has the same calls, perhaps its own; -1 without calls. */
+  /** Number of an earlier record whose entry has the same calls, or its own; -1 without calls. */
   sameCalls(at: number): number {
     return this.#word(at, WORD.calls) - 1;
   }

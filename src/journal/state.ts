@@ -1,6 +1,6 @@
 // What is known of a journal after reading its log up to some place: its records, the branch that was published last, and
-// the entries that were read lately. It grows with the log and is the same for everyone who read as far, so that a rebuilt
-// index is the one that was lost. It opens no file itself.
+// the entries that were read lately. It grows with the log and says the same for everyone who read as far; only which record
+// stands for equal calls depends on where reading began. It opens no file itself.
 import type { LogEntry } from "../host/entries.ts";
 import { type ItemHead, itemHead, type ToolRef } from "../log/item.ts";
 import { callsOf, type ItemPlace, noBatch, placeItem, type ToolBatch } from "../log/item-place.ts";
@@ -61,9 +61,12 @@ export class JournalState {
   #tip = -1;
   #tipId: string | undefined;
   #tipBatch: ToolBatch | undefined;
-  /** The first record with each list of calls, by the names; made with the first new entry that has calls. */
-  #firstWith: Map<string, number> | undefined;
-  /** The calls of these. */
+  /**
+   * The record that stands for each list of calls, by the names: the first one met here. What a loaded index knows is not read
+   * back, so after it one more record stands for the same list.
+   */
+  readonly #standsFor = new Map<string, number>();
+  /** The calls of records that stand for them. */
   readonly #calls = new Map<number, readonly ToolRef[]>();
   /** Oldest first. */
   readonly #cache = new Map<number, JournalLine & { readonly bytes: number }>();
@@ -110,12 +113,12 @@ export class JournalState {
 
   /** The calls an entry makes, or the one it answers; most are known from another entry with the same. */
   calls(at: number): readonly ToolRef[] {
-    const first = this.records.sameCalls(at);
-    if (first === -1) return [];
-    const known = this.#calls.get(first);
+    const same = this.records.sameCalls(at);
+    if (same === -1) return [];
+    const known = this.#calls.get(same);
     if (known) return known;
-    const calls = this.#headIn(this.#line(first), this.batchAfter(this.records.parent(first)))?.calls ?? [];
-    this.#calls.set(first, calls);
+    const calls = this.#headIn(this.#line(same), this.batchAfter(this.records.parent(same)))?.calls ?? [];
+    this.#calls.set(same, calls);
     return calls;
   }
 
@@ -207,21 +210,13 @@ export class JournalState {
     return consolidationOf(entry) ? undefined : itemHead(entry, (id) => batch.calls.get(id) ?? tool);
   }
 
-  /** Number of the first record with these calls; undefined for the first one, which is to come. */
+  /** Number of the record that stands for these calls; undefined when the one to come will. */
   #sameCalls(calls: readonly ToolRef[]): number | undefined {
     if (calls.length === 0) return -1;
-    this.#firstWith ??= this.#allFirst();
     const names = namesOf(calls);
-    const first = this.#firstWith.get(names);
-    if (first === undefined) this.#firstWith.set(names, this.records.length);
-    return first;
-  }
-
-  #allFirst(): Map<string, number> {
-    const first = new Map<string, number>();
-    for (let at = 0; at < this.records.length; at++)
-      if (this.records.isEntry(at) && this.records.sameCalls(at) === at) first.set(namesOf(this.calls(at)), at);
-    return first;
+    const same = this.#standsFor.get(names);
+    if (same === undefined) this.#standsFor.set(names, this.records.length);
+    return same;
   }
 
   #line(at: number): JournalLine {

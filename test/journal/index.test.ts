@@ -58,7 +58,7 @@ describe("an index", () => {
     await expectReads(directory, log);
     if (name === "is a directory") return;
     const repaired = readFileSync(indexFile(directory));
-    // All of it is a function of the log, so what was lost comes back the same.
+    // Made from its start by one process, as the one that was lost.
     expect(repaired.subarray(0, good.length).equals(good)).toBe(true);
   });
 
