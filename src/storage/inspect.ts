@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { messageOf } from "../errors.ts";
 import { codeOf } from "./disk.ts";
 import { STALE_LOCK_MS } from "./lock.ts";
+import { isLockName } from "./lock-calls.ts";
 
 export type PlaceState =
   | { readonly type: "fine" }
@@ -48,11 +49,15 @@ export function placeState(folder: string): PlaceState {
   }
 }
 
-/** Locks that have not been kept fresh, so that the next writer takes them over: those in folders, and single files. */
+/**
+ * Locks that have not been kept fresh, so that the next writer takes them over: those in folders, and single files. What lies
+ * beside a lock, such as a request for a turn, is none.
+ */
 export function staleLocks(folders: readonly string[], files: readonly string[]): readonly string[] {
   const inFolder = (folder: string): string[] => {
     try {
-      return nodeFs.readdirSync(folder).map((name) => join(folder, name));
+      const names = nodeFs.readdirSync(folder).filter(isLockName);
+      return names.map((name) => join(folder, name));
     } catch {
       // No folder, no locks; one that cannot be read is a matter of its permissions.
       return [];

@@ -98,7 +98,10 @@ export class LockDirectory {
   readonly #tails = new Map<string, Promise<void>>();
   /** Until when each lock, by its name, is left to others (steady clock). */
   readonly #leftUntilMs = new Map<string, number>();
-  /** Since when this process has kept taking a lock without waiting for it. */
+  /**
+   * When its share of each lock, by its name, began (steady clock): when it last had to wait for it, or first took it after it
+   * had left it to others. It may have been idle since.
+   */
   readonly #burstSinceMs = new Map<string, number>();
   #library: Promise<LockLibrary> | undefined;
 

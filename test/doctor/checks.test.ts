@@ -50,10 +50,13 @@ describe("the doctor", () => {
     const file = join(temporaryDirectory(), "journal.jsonl.lock");
     mkdirSync(join(locks, "fresh"));
     mkdirSync(join(locks, "old"));
+    // A request for a turn, and a guard, are no locks.
+    const beside = [join(locks, "other.waiting"), join(locks, "other.reclaim")];
+    for (const path of beside) mkdirSync(path);
     writeFileSync(file, "");
     const before = new Date(Date.now() - 60_000);
     expect(checkLocks([locks, join(locks, "none")], [file])).toMatchObject({ mend: undefined });
-    for (const path of [join(locks, "old"), file]) utimesSync(path, before, before);
+    for (const path of [join(locks, "old"), file, ...beside]) utimesSync(path, before, before);
     const found = checkLocks([locks], [file]);
     expect(found.text).toBe(`2 left by a process that ended: ${join(locks, "old")}, ${file}`);
     expect(found.mend).toContain("takes them over");
