@@ -10,7 +10,7 @@ import { Intake } from "./intake.ts";
 import type { DispatcherParts } from "./parts.ts";
 import { TaskReader } from "./reader.ts";
 import { agentsOfRuns } from "./record/rules.ts";
-import type { TaskRecord } from "./record/schema.ts";
+import type { TaskRecord, TaskRow } from "./record/schema.ts";
 import { RecordStore } from "./record/store.ts";
 import { taskView } from "./record/view.ts";
 import type { DispatchRequest } from "./request.ts";
@@ -158,16 +158,11 @@ export class TaskDispatcher {
     await this.#recovered;
     this.#reader.record(taskId, options.viewer);
     await this.running(taskId)?.cancel();
-    const { task } = this.#store.read(taskId);
-    if (task.status === "processing") {
-      throw new TokenBudgetError(
-        "refused",
-        `Task ${taskId} runs in another process; cancel it there, or end that process, then remove it.`,
-      );
-    }
-    await this.#store.remove(taskId);
-    removeLeftovers({ taskId, workRoot: this.#workRoot, cwd: task.cwd });
-    await removeAgents(this.#parts.parent.context, agentsOfRuns(task));
+    // Before the record, so that what fails halfway can be tried again.
+    await this.#store.remove(taskId, async (task) => {
+      await removeAgents(this.#parts.parent.context, this.#agentsOf(task));
+      removeLeftovers({ taskId, workRoot: this.#workRoot, cwd: task.cwd });
+    });
   }
 
   /** The handle of a task that runs here; undefined when it does not. Never throws. */
@@ -232,6 +227,13 @@ export class TaskDispatcher {
     } catch (error) {
       report(messageOf(error));
     }
+  }
+
+  /** The agents of a task, but for one whose name another task has: it was free again where the first had not joined. */
+  #agentsOf(task: TaskRow): readonly string[] {
+    const others = this.#store.list().records.filter((other) => other.task.id !== task.id);
+    const theirs = new Set(others.flatMap((other) => agentsOfRuns(other.task)));
+    return agentsOfRuns(task).filter((address) => !theirs.has(address));
   }
 
   get #workRoot(): string {

@@ -82,7 +82,7 @@ export class Intake {
       categoryOwn,
       ...this.#started(),
       model,
-      agent: agentOfRun(task.agent, task.runs + 1),
+      agent: agentOfRun(task, task.runs + 1),
       runs: task.runs + 1,
       updated: nowText(),
     }));

@@ -7,6 +7,7 @@ import type { Category } from "../task/category.ts";
 import { type Attachment, checkedAttachments } from "./files/attachments.ts";
 import { checkedCwd } from "./files/workspace.ts";
 import type { DispatchParent } from "./parent.ts";
+import { isLikeARun } from "./record/rules.ts";
 import { GOAL_MAX_CHARS } from "./record/schema.ts";
 import { choiceFor } from "./routing.ts";
 import type { Runner } from "./runner.ts";
@@ -113,6 +114,12 @@ function runnerNamed(name: string | undefined, runners: ReadonlyMap<string, Runn
 
 export function freeAddress(parent: DispatchParent, agentName: string | undefined, taskId: string): string {
   const address = childAddress(parent.agentName, agentName ?? `task_${taskId}`);
+  if (isLikeARun(address, parent.agentName)) {
+    throw new TokenBudgetError(
+      "invalid_address",
+      `agentName is ${shownValue(agentName)}: names that end with _run and a number are those of later runs of tasks. Nothing was stored. Choose another name, or leave it out for an automatic one.`,
+    );
+  }
   if (!parent.agents().some((agent) => agent.agentName === address)) return address;
   throw new TokenBudgetError(
     "name_collision",

@@ -43,17 +43,27 @@ export function withStep(steps: readonly string[], step: string): readonly strin
   return [`(${left} earlier steps left out)`, ...steps.slice(before ? 2 : 2), line];
 }
 
-const RUN_SUFFIX = /_run\d+$/;
+const runSuffix = (run: number) => (run === 1 ? "" : `_run${run}`);
+const LIKE_A_RUN = /_run\d+(?=\/|$)/;
 
-/** Address of the agent of a run: an address belongs to one session, so each run is an agent of its own. */
-export function agentOfRun(address: string, run: number): string {
-  const first = address.replace(RUN_SUFFIX, "");
-  return run === 1 ? first : `${first}_run${run}`;
+/** Whether an address below `parent` could be taken for that of a later run of some task. */
+export function isLikeARun(address: string, parent: string): boolean {
+  return LIKE_A_RUN.test(address.slice(parent.length));
+}
+
+/**
+ * Address of the agent of a run: an address belongs to one session, so each run is an agent of its own. Only the suffix of
+ * the task's latest run is taken off: another one may belong to the name that was chosen.
+ */
+export function agentOfRun({ agent, runs }: Pick<TaskRow, "agent" | "runs">, run: number): string {
+  const suffix = runSuffix(runs);
+  const first = agent.endsWith(suffix) ? agent.slice(0, agent.length - suffix.length) : agent;
+  return `${first}${runSuffix(run)}`;
 }
 
 /** The agents of all runs of a task. */
-export function agentsOfRuns({ agent, runs }: Pick<TaskRow, "agent" | "runs">): readonly string[] {
-  return Array.from({ length: runs }, (_, at) => agentOfRun(agent, at + 1));
+export function agentsOfRuns(task: Pick<TaskRow, "agent" | "runs">): readonly string[] {
+  return Array.from({ length: task.runs }, (_, at) => agentOfRun(task, at + 1));
 }
 
 /** How a run ended. */

@@ -235,11 +235,18 @@ export class RecordStore {
     return record;
   }
 
-  /** Removes the record, then the bytes. */
-  async remove(id: string): Promise<void> {
+  /** Removes what `before` removes, then the record, then the bytes; no run of it begins meanwhile. */
+  async remove(id: string, before: (task: TaskRow) => Promise<void> = async () => {}): Promise<void> {
     const source = this.#record(id);
-    await this.#store.hold(lockOf(source), (held) => {
-      this.read(id);
+    await this.#store.hold(lockOf(source), async (held) => {
+      const { task } = this.read(id);
+      if (task.status === "processing") {
+        throw new TokenBudgetError(
+          "refused",
+          `Task ${id} runs in another process; cancel it there, or end that process, then remove it.`,
+        );
+      }
+      await before(task);
       held.assertOwned();
       NODE_DISK.unlinkSync(source.file);
     });
