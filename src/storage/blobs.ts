@@ -2,6 +2,7 @@
 // It must never follow a symbolic link at the end of a path, never wait on a pipe, and never leave half a copy behind.
 import { createHash } from "node:crypto";
 import nodeFs from "node:fs";
+import { basename } from "node:path";
 import type { Readable } from "node:stream";
 import { setImmediate as nextTick } from "node:timers/promises";
 import { TokenBudgetError } from "../errors.ts";
@@ -133,11 +134,14 @@ export async function blobFacts(source: string, disk: DiskCalls = NODE_DISK): Pr
   }
 }
 
-/** Writes a small text to a new file of ours. */
+/** Writes a small text to a new file of ours; of one that could not be written whole nothing stays. */
 export function writeNewText(path: string, text: string, disk: DiskCalls = NODE_DISK): void {
   const descriptor = disk.openSync(path, "wx", FILE_MODE);
   try {
-    disk.writeSync(descriptor, text, null, "utf8");
+    writeWhole(disk, descriptor, Buffer.from(text, "utf8"));
+  } catch (error) {
+    discard(disk, path);
+    throw storageFailure(error, { shown: basename(path), doing: "written" });
   } finally {
     disk.closeSync(descriptor);
   }

@@ -91,6 +91,14 @@ export function writeWhole(disk: DiskCalls, descriptor: number, bytes: Buffer): 
   }
 }
 
+/** Writes a text in one call, so that nothing of another process comes between; throws where the disk takes a part alone. */
+export function writeAtOnce(disk: DiskCalls, descriptor: number, text: string): void {
+  const bytes = Buffer.from(text, "utf8");
+  const taken = disk.writeSync(descriptor, bytes, 0, bytes.length);
+  if (taken < bytes.length)
+    throw new Error(`only ${taken} of ${bytes.length} bytes could be written (is the disk full?)`);
+}
+
 /** When a file was last written, in whole milliseconds: a time that was set reads back a fraction off. */
 export function modifiedMsOf(stats: nodeFs.Stats): number {
   return Math.round(stats.mtimeMs);

@@ -2,7 +2,15 @@
 // that a killed process left half written is closed off by the next one, and is no line to who reads.
 import { constants } from "node:fs";
 import { dirname } from "node:path";
-import { type DiskCalls, ensurePrivateDirectory, FILE_MODE, NODE_DISK, PLAIN_FLAGS } from "./disk.ts";
+import {
+  type DiskCalls,
+  ensurePrivateDirectory,
+  FILE_MODE,
+  NODE_DISK,
+  PLAIN_FLAGS,
+  storageFailure,
+  writeAtOnce,
+} from "./disk.ts";
 
 const NEWLINE = 0x0a;
 const APPEND_FLAGS = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | PLAIN_FLAGS;
@@ -16,19 +24,31 @@ function endsWhole(disk: DiskCalls, descriptor: number): boolean {
   return last[0] === NEWLINE;
 }
 
-/** Appends one line each; without `flush` the system brings them to the disk when it likes. */
+export interface AppendOptions {
+  /** The file as an error names it: the subject of a sentence. */
+  readonly shown: string;
+  /** Left out, the system brings the lines to the disk when it likes. */
+  readonly flush?: boolean;
+  readonly disk?: DiskCalls;
+}
+
+/** Appends one line each. */
 export function appendLines(
   path: string,
   lines: readonly string[],
-  { flush = false, disk = NODE_DISK }: { readonly flush?: boolean; readonly disk?: DiskCalls } = {},
+  { shown, flush = false, disk = NODE_DISK }: AppendOptions,
 ): void {
-  ensurePrivateDirectory(disk, dirname(path));
-  const descriptor = disk.openSync(path, APPEND_FLAGS, FILE_MODE);
   try {
-    const text = lines.map((line) => `${line}\n`).join("");
-    disk.writeSync(descriptor, endsWhole(disk, descriptor) ? text : `\n${text}`, null, "utf8");
-    if (flush) disk.fdatasyncSync(descriptor);
-  } finally {
-    disk.closeSync(descriptor);
+    ensurePrivateDirectory(disk, dirname(path));
+    const descriptor = disk.openSync(path, APPEND_FLAGS, FILE_MODE);
+    try {
+      const text = lines.map((line) => `${line}\n`).join("");
+      writeAtOnce(disk, descriptor, endsWhole(disk, descriptor) ? text : `\n${text}`);
+      if (flush) disk.fdatasyncSync(descriptor);
+    } finally {
+      disk.closeSync(descriptor);
+    }
+  } catch (error) {
+    throw storageFailure(error, { shown, doing: "written" });
   }
 }

@@ -2,9 +2,9 @@
 // is replaced only when that was said, and a copy that fails leaves nothing.
 import { randomUUID } from "node:crypto";
 import nodeFs from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { TokenBudgetError } from "../errors.ts";
-import { codeOf, NODE_DISK, storageFailure } from "./disk.ts";
+import { codeOf, type DiskCalls, NODE_DISK, storageFailure, writeWhole } from "./disk.ts";
 import { locate } from "./tree.ts";
 
 /** Where a copy would lie. */
@@ -53,23 +53,49 @@ function putNew(from: string, to: string): void {
   }
 }
 
-/** Writes the bytes to a place, through a file beside it, so that no reader sees half of it. */
-export async function saveCopy(bytes: AsyncIterable<Uint8Array>, { file, isThere }: CopyPlace): Promise<void> {
-  const beside = join(dirname(file), `.${basename(file).slice(0, 100)}.${randomUUID()}.tmp`);
+/** The bytes to be saved, and how many they are. */
+export interface SavedBytes {
+  readonly stream: AsyncIterable<Uint8Array>;
+  readonly size: number;
+}
+
+/** Writes all of the bytes to a place, through a file beside it, so that no reader sees half of it. */
+export async function saveCopy(
+  { stream, size }: SavedBytes,
+  { file, isThere }: CopyPlace,
+  disk: DiskCalls = NODE_DISK,
+): Promise<void> {
+  // Without the file's own name, which may be as long as a name can be.
+  const beside = join(dirname(file), `.${randomUUID()}.tmp`);
   try {
     nodeFs.mkdirSync(dirname(file), { recursive: true });
     // With the person's own permissions, as any program of theirs writes.
-    const descriptor = nodeFs.openSync(beside, "wx");
+    const descriptor = disk.openSync(beside, "wx");
     try {
-      for await (const piece of bytes) nodeFs.writeSync(descriptor, piece);
+      let written = 0;
+      for await (const piece of stream) {
+        writeWhole(disk, descriptor, Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength));
+        written += piece.byteLength;
+      }
+      if (written !== size) throw new Error(`its stored copy has ${written} bytes of ${size}`);
+      disk.fdatasyncSync(descriptor);
     } finally {
-      nodeFs.closeSync(descriptor);
+      disk.closeSync(descriptor);
     }
-    if (isThere) nodeFs.renameSync(beside, file);
+    if (isThere) disk.renameSync(beside, file);
     else putNew(beside, file);
   } catch (error) {
     throw storageFailure(error, { shown: file, doing: "written" });
   } finally {
-    nodeFs.rmSync(beside, { force: true });
+    removeQuietly(disk, beside);
+  }
+}
+
+/** What came before is what is told. */
+function removeQuietly(disk: DiskCalls, path: string): void {
+  try {
+    disk.rmSync(path, { force: true });
+  } catch {
+    // A leftover beside a file of the person's, under a name that says so.
   }
 }

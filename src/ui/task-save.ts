@@ -94,9 +94,9 @@ export async function saveFiles(task: TaskView, words: readonly string[], parts:
       return `Nothing was saved: ${shown(there)} is there already, and nobody can be asked here. Name another place.`;
     if (!answer) return "Nothing was saved.";
   }
-  for (const [at, { id }] of wish.files.entries()) {
+  for (const [at, { id, size }] of wish.files.entries()) {
     const { stream } = await board.openFile(task.id, id, { viewer: "person" });
-    await saveCopy(stream, places[at] as CopyPlace);
+    await saveCopy({ stream, size }, places[at] as CopyPlace);
   }
   const partial = wish.files.filter((file) => file.partial).length;
   const half = partial === 0 ? "" : ` ${counted(partial, "file")} of a run that did not come to its end.`;

@@ -38,6 +38,8 @@ function rowOf(bytes: Buffer): IndexRow | undefined {
   }
 }
 
+const SHOWN = "The index of task records";
+
 export class RecordIndex {
   readonly #file: string;
   readonly #scan: LineScan;
@@ -46,13 +48,13 @@ export class RecordIndex {
   /** `meta` is the folder of what belongs to none of the records. */
   constructor(meta: string) {
     this.#file = join(meta, INDEX_FILE);
-    this.#scan = new LineScan({ file: this.#file, text: `{"v":${FORMAT},"id":`, shown: "The index of task records" });
+    this.#scan = new LineScan({ file: this.#file, text: `{"v":${FORMAT},"id":`, shown: SHOWN });
   }
 
   add(...rows: readonly IndexRow[]): void {
     for (let at = 0; at < rows.length; at += BATCH_ROWS) {
       const lines = rows.slice(at, at + BATCH_ROWS).map((row) => JSON.stringify({ v: FORMAT, ...row }));
-      appendLines(this.#file, lines);
+      appendLines(this.#file, lines, { shown: SHOWN });
     }
   }
 

@@ -118,7 +118,7 @@ export class UsageLedger {
     appendLines(
       this.#file,
       rows.map((row) => JSON.stringify({ v: FORMAT, ...row })),
-      { flush: true },
+      { shown: SHOWN, flush: true },
     );
   }
 }
