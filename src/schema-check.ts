@@ -49,11 +49,24 @@ function ruleOf(schema: TSchema): Rule {
 }
 
 function numberRule(schema: TSchema): Rule {
-  const { type, minimum = -Infinity, maximum = Infinity, exclusiveMinimum = -Infinity } = schema as NumberBounds;
+  const { type, minimum, maximum, exclusiveMinimum } = schema as NumberBounds;
   const isNumber = type === "integer" ? Number.isSafeInteger : Number.isFinite;
   const fits = (value: unknown) =>
-    isNumber(value) && Number(value) >= minimum && Number(value) <= maximum && Number(value) > exclusiveMinimum;
-  return { rule: `${type === "integer" ? "a whole number" : "a number"} of at least ${minimum}`, fits };
+    isNumber(value) && isWithin(Number(value), minimum, maximum) && Number(value) > (exclusiveMinimum ?? -Infinity);
+  const bounds = [exclusiveMinimum === undefined ? "" : `above ${exclusiveMinimum}`, rangeOf(minimum, maximum, "from")];
+  const range = bounds.filter((bound) => bound !== "").join(" and ");
+  return { rule: `${type === "integer" ? "a whole number" : "a number"}${range && ` ${range}`}`, fits };
+}
+
+function isWithin(value: number, minimum = -Infinity, maximum = Infinity): boolean {
+  return value >= minimum && value <= maximum;
+}
+
+/** Names the bounds that there are; a range begins with a word of its own. */
+function rangeOf(minimum: number | undefined, maximum: number | undefined, start: "from" | "of"): string {
+  if (minimum !== undefined && maximum !== undefined) return `${start} ${minimum} to ${maximum}`;
+  if (minimum !== undefined) return `of at least ${minimum}`;
+  return maximum === undefined ? "" : `of at most ${maximum}`;
 }
 
 interface NumberBounds extends TSchema {
@@ -62,30 +75,57 @@ interface NumberBounds extends TSchema {
   readonly exclusiveMinimum?: number;
 }
 
-function textRule({ minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern }: TSchema): Rule {
-  const isLong = (value: string) => value.length >= minLength && value.length <= maxLength;
+/** Lengths count as `length` does. */
+function textRule({ minLength, maxLength, pattern }: TSchema): Rule {
+  const isLong = (value: string) => isWithin(value.length, minLength, maxLength);
   const isLike = (value: string) => pattern === undefined || new RegExp(pattern).test(value);
+  const range = rangeOf(minLength, maxLength, "of");
   return {
-    rule: pattern === undefined ? `a text of ${minLength} to ${maxLength}` : `a text like ${pattern}`,
+    rule: pattern === undefined ? `a text${range && ` ${range} UTF-16 code units`}` : `a text like ${pattern}`,
     fits: (value) => typeof value === "string" && isLong(value) && isLike(value),
   };
 }
 
 function choiceProblem({ anyOf }: TSchema, value: unknown, at: string): string | undefined {
-  const problems = (anyOf as TSchema[]).map((choice) => schemaProblem(choice, value, at));
+  const choices = anyOf as TSchema[];
+  const problems = choices.map((choice) => schemaProblem(choice, value, at));
   if (problems.includes(undefined)) return undefined;
-  // Of null or an object, what is wrong with the object says more.
-  return isRecord(value) || Array.isArray(value) ? problems.at(-1) : wrong(at, value, "one of its values");
+  // What is wrong with the object or list says more than that it is none of the others.
+  if (isRecord(value)) return objectChoiceProblem(choices, value, at) ?? wrong(at, value, anyRule(choices));
+  const list = Array.isArray(value) ? choices.findIndex(({ type }) => type === "array") : -1;
+  return problems[list] ?? wrong(at, value, anyRule(choices));
 }
 
-function listProblem(
-  { items, minItems = 0, maxItems = Number.POSITIVE_INFINITY }: TSchema,
-  value: unknown,
-  at: string,
-) {
+/** Objects differ by the literal of their `type`, as far as they have one. */
+function objectChoiceProblem(choices: readonly TSchema[], value: object, at: string): string | undefined {
+  const objects = choices.filter(({ type }) => type === "object") as ObjectSchema[];
+  if (objects.length < 2) return objects[0] && objectProblem(objects[0], value, at);
+  const { type } = value as { readonly type?: unknown };
+  const chosen = objects.find(({ properties }) => properties.type?.const === type);
+  if (chosen) return objectProblem(chosen, value, at);
+  const types = objects.map(({ properties }) => properties.type);
+  if (types.some((each) => each?.const === undefined)) return undefined;
+  return wrong(at === "" ? "type" : `${at}.type`, type, anyRule(types as TSchema[]));
+}
+
+/** `a, b or null`. */
+function anyRule(choices: readonly TSchema[]): string {
+  const rules = choices.map(shortRule);
+  const last = rules.includes("null") ? "null" : rules.at(-1);
+  const others = rules.filter((rule) => rule !== last);
+  return others.length === 0 ? `${last}` : `${others.join(", ")} or ${last}`;
+}
+
+function shortRule(schema: TSchema): string {
+  if (schema.anyOf !== undefined) return anyRule(schema.anyOf as TSchema[]);
+  if (schema.type === "array") return "a list";
+  return schema.type === "object" ? "an object" : ruleOf(schema).rule;
+}
+
+function listProblem({ items, minItems, maxItems }: TSchema, value: unknown, at: string) {
   if (!Array.isArray(value)) return wrong(at, value, "a list");
-  if (value.length < minItems || value.length > maxItems)
-    return `${at || "it"} is a list of ${value.length}, not of ${minItems} to ${maxItems}`;
+  if (!isWithin(value.length, minItems, maxItems))
+    return `${at || "it"} is a list of ${value.length}, not ${rangeOf(minItems, maxItems, "of")}`;
   for (const [index, item] of value.entries()) {
     const problem = schemaProblem(items as TSchema, item, `${at}[${index}]`);
     if (problem !== undefined) return problem;

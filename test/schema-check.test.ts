@@ -1,4 +1,4 @@
-import { Type } from "@sinclair/typebox";
+import { type TSchema, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -58,12 +58,36 @@ it("judges values as the schema library does", () => {
   );
 });
 
-it("says where and what", () => {
-  const good = { id: "ab", name: null, role: "a", list: [{ n: 1, x: 0 }], on: true };
-  expect(schemaProblem(schema, good)).toBeUndefined();
-  expect(schemaProblem(schema, { ...good, list: [{ n: 0, x: 0 }] })).toBe(
-    "list[0].n is 0, not a whole number of at least 1",
-  );
-  expect(schemaProblem(schema, { ...good, extra: 1 })).toBe('it has the unknown field "extra"');
-  expect(schemaProblem(schema, { ...good, role: "c" })).toBe('role is "c", not one of its values');
+const good = { id: "ab", name: null, role: "a", list: [{ n: 1, x: 0 }], on: true };
+const Running = Type.Object({ type: Type.Literal("running"), pid: Type.Integer({ minimum: 1 }) });
+const states = Type.Object({ state: Type.Union([Type.Object({ type: Type.Literal("ended") }), Running]) });
+const nullable = (each: TSchema) => Type.Union([Type.Null(), each]);
+
+it.each<[TSchema, unknown, string | undefined]>([
+  [schema, good, undefined],
+  [schema, { ...good, list: [{ n: 0, x: 0 }] }, "list[0].n is 0, not a whole number of at least 1"],
+  [schema, { ...good, list: [1, 2, 3] }, "list is a list of 3, not of at most 2"],
+  [schema, { ...good, extra: 1 }, 'it has the unknown field "extra"'],
+  [schema, { ...good, role: "c" }, 'role is "c", not "a" or "b"'],
+  [schema, { ...good, name: "long" }, 'name is "long", not a text of 1 to 3 UTF-16 code units or null'],
+  [schema, { ...good, name: {} }, "name is {}, not a text of 1 to 3 UTF-16 code units or null"],
+  [schema, { ...good, share: 2 }, "share is 2, not a number above 0 and of at most 1"],
+  [Type.Number(), "x", 'it is "x", not a number'],
+  [Type.Number({ maximum: 1 }), 2, "it is 2, not a number of at most 1"],
+  [Type.Integer({ minimum: 1, maximum: 3 }), 4, "it is 4, not a whole number from 1 to 3"],
+  [Type.Number({ exclusiveMinimum: 0 }), 0, "it is 0, not a number above 0"],
+  [Type.String(), 1, "it is 1, not a text"],
+  [Type.String({ maxLength: 2 }), "abc", 'it is "abc", not a text of at most 2 UTF-16 code units'],
+  [Type.Array(Type.Null(), { minItems: 1 }), [], "it is a list of 0, not of at least 1"],
+  [Type.Array(Type.Null(), { minItems: 1, maxItems: 2 }), [], "it is a list of 0, not of 1 to 2"],
+  [states, { state: { type: "stopped" } }, 'state.type is "stopped", not "ended" or "running"'],
+  [states, { state: { type: "running", pid: 0 } }, "state.pid is 0, not a whole number of at least 1"],
+  [states, { state: {} }, 'state.type is undefined, not "ended" or "running"'],
+  [states, { state: 1 }, "state is 1, not an object"],
+  [nullable(Running), { type: "running" }, "pid is undefined, not a whole number of at least 1"],
+  [nullable(Running), [], "it is [], not an object or null"],
+  [nullable(Type.Array(Type.Null())), [1], "[0] is 1, not null"],
+  [nullable(Type.Array(Type.Null())), {}, "it is {}, not a list or null"],
+])("says where and what, by the bounds that there are: %#", (rules, value, problem) => {
+  expect(schemaProblem(rules, value)).toBe(problem);
 });

@@ -42,7 +42,8 @@ function placeProblem({ sessionId, runId, rootSessionId, address, parent }: Loca
   if (rootSessionId !== runId) return `rootSessionId is ${rootSessionId}, not the runId ${runId}`;
   const isRoot = address === ROOT_ADDRESS && parent === null;
   if (sessionId === rootSessionId) return isRoot ? undefined : `address is ${address}, not that of the root`;
-  return parent !== null && isBelow(address, parent) ? undefined : `address is ${address}, not below ${parent}`;
+  if (parent === null) return `parent is missing: only the root, session ${rootSessionId}, has none`;
+  return isBelow(address, parent) ? undefined : `address is ${address}, not below its parent ${parent}`;
 }
 
 export function parseLocation({ version: _, ...fields }: VersionedFields): Parsed<Location> {
