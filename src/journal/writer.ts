@@ -2,7 +2,7 @@
 // journal must never hold the lock while the event loop runs, never write a known entry again, and never show a branch
 // of which a part is missing.
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { TokenBudgetError } from "../errors.ts";
+import { messageOf, TokenBudgetError } from "../errors.ts";
 import type { EntrySource } from "../host/entries.ts";
 import type { Work } from "../storage/work.ts";
 import { Journal, type JournalPlace } from "./journal.ts";
@@ -45,11 +45,13 @@ interface Progress {
   flushing: Promise<void> | undefined;
   /** Entries to append, once they are known. */
   total: number | undefined;
+  /** Whether its branch is in the log: what fails then fails afterwards. */
+  isPublished: boolean;
 }
 
 function begun(source: EntrySource, leafId: string | null, flush: boolean): Progress {
   const nothing = { plan: undefined, unflushed: 0, flushing: undefined, total: undefined };
-  return { source, leafId, flush, ...nothing };
+  return { source, leafId, flush, ...nothing, isPublished: false };
 }
 
 export class JournalWriter {
@@ -81,7 +83,7 @@ export class JournalWriter {
 
   /**
    * Resolves when the branch as it is now is committed. Calls during a sync share the next one; an unchanged leaf costs
-   * nothing. A failed sync is reported with a typed error, leaves the journal as it was, and is made good by the next.
+   * nothing. A failed sync is reported with a typed error, which says so when the branch was written; the next one makes it good.
    * Without `flush` every process sees the branch, and the disk has it with the next sync.
    */
   sync(source: EntrySource, { flush = true } = {}): Promise<void> {
@@ -164,6 +166,8 @@ export class JournalWriter {
     const progress = begun(source, leafId, flush);
     try {
       if (!(await this.#append(progress))) return;
+    } catch (error) {
+      throw progress.isPublished ? this.#unsure(error) : error;
     } finally {
       await progress.flushing;
     }
@@ -222,6 +226,15 @@ export class JournalWriter {
       throw new TokenBudgetError("refused", `${this.#journal.shown} was stopped. Open it anew to go on.`);
   }
 
+  /** The failure of a sync whose branch is in the log: what it says must not deny that. */
+  #unsure(error: unknown): unknown {
+    if (error instanceof TokenBudgetError && error.code === "refused") return error;
+    const { cause } = error as { readonly cause?: unknown };
+    const reason = cause === undefined ? "" : `: ${messageOf(cause)}`;
+    const message = `${this.#journal.shown} was written, but could not be made sure of${reason}. The next write sees to it.`;
+    return new TokenBudgetError("storage_failed", message, { cause: error });
+  }
+
   #report(progress: Progress, turn: Turn): void {
     const { work } = this.#options;
     if (turn === "committed") {
@@ -249,21 +262,30 @@ export class JournalWriter {
     if (log.size > state.end) log.truncate(state.end, held);
     // A long write is on the disk before its branch is committed.
     if (!piece.isLast || progress.unflushed > 0) {
-      if (!isEmpty) write(log, held, state, piece, {}, false);
+      const isKnown = isEmpty || write(log, held, state, piece, {}, false);
       progress.unflushed += piece.batch.length;
       if (this.#ending) this.#ending.bytes -= piece.batch.length;
-      return "part";
+      return isKnown ? "part" : unread(progress);
     }
     // Written by a process that may have died before it knew the disk had it.
-    if (!isEmpty || state.published?.leafId !== leafId)
-      write(log, held, state, piece, { leaf: leafId }, progress.flush);
-    else if (progress.flush) log.flush();
+    if (!isEmpty || state.published?.leafId !== leafId) {
+      const isKnown = write(log, held, state, piece, { leaf: leafId }, progress.flush);
+      progress.isPublished = true;
+      if (!isKnown) return unread(progress);
+    } else if (progress.flush) log.flush();
     // What an index holds is on the disk.
     if (progress.flush) this.#journal.carryIndexOn(state);
     return "committed";
   }
 }
 
+/** What was written is read before there is a plan for the rest. */
+function unread(progress: Progress): Turn {
+  progress.plan = undefined;
+  return "behind";
+}
+
+/** Appends a piece. False when the log has it, but what is known does not: something that it takes could not be read. */
 function write(
   log: OpenLog,
   held: HeldLogLock,
@@ -271,13 +293,19 @@ function write(
   { batch, lines }: Piece,
   record: CommitRecord,
   flush: boolean,
-): void {
+): boolean {
   const spans = batch.spans.slice();
   const commit = batch.commit(record, state.place.sum);
   const offset = log.append(batch, held, { flush });
-  for (const [number, line] of lines.entries()) {
-    const span = spans[number] as Span;
-    state.add(line, { offset: offset + span.offset, length: span.length }, line.text);
+  try {
+    for (const [number, line] of lines.entries()) {
+      const span = spans[number] as Span;
+      state.add(line, { offset: offset + span.offset, length: span.length }, line.text);
+    }
+    state.commit(record, { ...commit, offset: offset + commit.offset }, offset + batch.length);
+    return true;
+  } catch {
+    // Reading it from the log tells what is wrong, if it still is.
+    return false;
   }
-  state.commit(record, { ...commit, offset: offset + commit.offset }, offset + batch.length);
 }
