@@ -10,7 +10,7 @@ import { Intake } from "./intake.ts";
 import type { DispatcherParts } from "./parts.ts";
 import { TaskReader } from "./reader.ts";
 import { agentsOfRuns } from "./record/rules.ts";
-import type { TaskRecord, TaskRow } from "./record/schema.ts";
+import type { TaskRow } from "./record/schema.ts";
 import { RecordStore } from "./record/store.ts";
 import { taskView } from "./record/view.ts";
 import type { DispatchRequest } from "./request.ts";
@@ -219,11 +219,12 @@ export class TaskDispatcher {
   async #recover(report: (problem: string) => void): Promise<void> {
     try {
       const workRoot = this.#workRoot;
-      const leftBy = (record: TaskRecord) => leftByDead(record, workRoot);
-      const { problems, interrupted } = await this.#store.recover(thisProcess(), leftBy);
+      const { problems } = await this.#store.recover(thisProcess(), {
+        filesOf: (record) => leftByDead(record, workRoot),
+        clear: ({ id: taskId, cwd }) => removeLeftovers({ taskId, workRoot, cwd }),
+      });
       for (const problem of problems) report(problem);
-      for (const { id: taskId, cwd } of interrupted) removeLeftovers({ taskId, workRoot, cwd });
-      sweepWork(workRoot, (id) => this.#store.isProcessing(id));
+      await sweepWork(workRoot, (id, clear) => this.#store.whileEnded(id, clear));
     } catch (error) {
       report(messageOf(error));
     }

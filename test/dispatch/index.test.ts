@@ -40,7 +40,7 @@ async function filled(count: number) {
   return { place, context: task.context, rows, store, index: join(store.meta, "index.jsonl") };
 }
 
-const nothingLeft = () => [];
+const nothingLeft = { filesOf: () => [] };
 
 describe("with many records", () => {
   it("a list reads those that it shows, and a recovery those that may run", async () => {

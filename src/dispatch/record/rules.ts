@@ -66,6 +66,19 @@ export function agentsOfRuns(task: Pick<TaskRow, "agent" | "runs">): readonly st
   return Array.from({ length: task.runs }, (_, at) => agentOfRun(task, at + 1));
 }
 
+/** Which run of a task, and by which process. */
+export type RunOfTask = Pick<TaskRow, "id" | "runs" | "process">;
+
+/** Whether the task is in that run, and not in another one or ended. */
+export function isInRun(task: TaskRow, { runs, process }: RunOfTask): boolean {
+  return (
+    task.status === "processing" &&
+    task.runs === runs &&
+    task.process?.pid === process?.pid &&
+    task.process?.start === process?.start
+  );
+}
+
 /** How a run ended. */
 export interface TaskEnd {
   readonly status: Exclude<TaskRow["status"], "processing">;

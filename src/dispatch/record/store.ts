@@ -1,8 +1,6 @@
 // Task records on disk: one versioned JSON file per task, changed under its lock and replaced atomically.
-import { join } from "node:path";
-import { messageOf, shownValue, TokenBudgetError } from "../../errors.ts";
-import { namesAt } from "../../storage/blobs.ts";
-import { NODE_DISK, storageFailure } from "../../storage/disk.ts";
+import { messageOf, TokenBudgetError } from "../../errors.ts";
+import { NODE_DISK } from "../../storage/disk.ts";
 import { type JsonFile, JsonStore, lockOf, readJson } from "../../storage/json-store.ts";
 import type { LockedFiles } from "../../storage/locked-files.ts";
 import { isRunning, type ProcessName } from "../../storage/processes.ts";
@@ -13,24 +11,11 @@ import type { QuotaUsage } from "../task-view.ts";
 import { FileStore } from "./file-store.ts";
 import { type IndexRow, indexRow, RecordIndex } from "./index.ts";
 import { UsageLedger } from "./ledger.ts";
-import { ERROR_INTERRUPTED, ended, filesByRole, type TaskEnd } from "./rules.ts";
-import {
-  type FileRow,
-  newId,
-  nowText,
-  parseRecord,
-  parseRefusals,
-  RECORD_FORMAT_VERSION,
-  type Refusal,
-  type TaskRecord,
-  type TaskRow,
-  type UsageRow,
-} from "./schema.ts";
-import { UsageSum } from "./usage.ts";
+import { isRecordId, recordFile, recordIds, refusalsFile, thereIs } from "./record-files.ts";
+import { filesByRole, type RunOfTask, type TaskEnd } from "./rules.ts";
+import { type LeftByDead, RunEnds, type RunYield } from "./run-ends.ts";
+import { type FileRow, newId, nowText, type Refusal, type TaskRecord, type TaskRow } from "./schema.ts";
 
-const RECORD_FILE = /^([a-z0-9]{8,64})\.json$/;
-/** Lies among the records, and has the name of one. */
-const REFUSALS = "refusals";
 const REFUSALS_MAX = 500;
 /** No record has this name: ids are longer. */
 const NAMES_LOCK = { name: "agents", shown: "The names of tasks' agents" };
@@ -38,14 +23,6 @@ const NAMES_LOCK = { name: "agents", shown: "The names of tasks' agents" };
 export interface CreateOptions {
   readonly signal?: AbortSignal | undefined;
   readonly claim?: (() => void) | undefined;
-}
-
-/** What a run leaves behind. */
-export interface RunYield {
-  readonly files?: readonly NewFile[];
-  readonly usage?: readonly UsageRow[];
-  /** Left out, the record keeps its own. */
-  readonly steps?: readonly string[];
 }
 
 export interface Recovery {
@@ -69,6 +46,7 @@ export class RecordStore {
   readonly ledger: UsageLedger;
   readonly #store: JsonStore;
   readonly #index: RecordIndex;
+  readonly #ends: RunEnds;
 
   constructor(context: TaskContext) {
     this.directory = taskLayout(context.storageRoot, context).records;
@@ -77,6 +55,8 @@ export class RecordStore {
     this.ledger = new UsageLedger(this.meta);
     this.#store = new JsonStore(this.meta);
     this.#index = new RecordIndex(this.meta);
+    const fileOf = (id: string) => this.#record(id);
+    this.#ends = new RunEnds({ store: this.#store, files: this.files, ledger: this.ledger, fileOf });
   }
 
   read(id: string): TaskRecord {
@@ -99,7 +79,7 @@ export class RecordStore {
   }
 
   #rows(): readonly IndexRow[] {
-    return this.#index.rowsOf(this.#names(), (ids) => {
+    return this.#index.rowsOf(recordIds(this.directory), (ids) => {
       const { records, unreadable } = this.#readAll(ids);
       // One that cannot be read is looked at by every list and recovery, and named there.
       const odd = unreadable.map((id) => ({ id, created: "", mayRun: true }));
@@ -139,7 +119,9 @@ export class RecordStore {
       const record: TaskRecord = { task, files, usage: [] };
       const commit = () =>
         this.#store.update(this.#record(task.id), () => {
+          // Both before the record: a task that nobody has dispatched may be counted, one that runs may not be missing.
           this.#index.add(indexRow(task));
+          this.ledger.addTask(task.id);
           return record;
         });
       if (claim === undefined) await commit();
@@ -149,7 +131,6 @@ export class RecordStore {
           await commit();
         });
       this.files.opened(task.id);
-      this.ledger.addTask(task.id);
       return record;
     } catch (error) {
       this.files.removeTask(task.id);
@@ -189,33 +170,9 @@ export class RecordStore {
     });
   }
 
-  /** Commits the end of a run: status, usage and new files at once. A task that had already ended takes none of it. */
-  async finish(id: string, end: TaskEnd, { files = [], usage = [], steps }: RunYield = {}): Promise<TaskRecord> {
-    const rows = await this.files.add(id, files, { partial: end.status !== "completed" });
-    let unused: readonly FileRow[] = rows;
-    try {
-      const record = await this.update(id, (before) => {
-        const task = ended(before.task, end, nowText());
-        if (task === before.task) return before;
-        unused = [];
-        return {
-          task: steps === undefined ? task : { ...task, steps },
-          // New intermediates before the old: of two with one name the newer comes first.
-          files: [
-            ...filesByRole(before.files, "input"),
-            ...filesByRole(rows, "output"),
-            ...filesByRole(rows, "intermediate"),
-            ...filesByRole(before.files, "intermediate"),
-          ],
-          usage: [...before.usage, ...usage],
-        };
-      });
-      this.files.remove(unused);
-      return record;
-    } catch (error) {
-      this.files.remove(rows);
-      throw error;
-    }
+  /** See `RunEnds`. */
+  finish(run: RunOfTask, end: TaskEnd, left: RunYield = {}): Promise<TaskRecord> {
+    return this.#ends.finish(run, end, left);
   }
 
   /** Opens another run: drops the old outputs, rows and bytes, and keeps the rest. */
@@ -254,30 +211,39 @@ export class RecordStore {
   }
 
   /**
-   * Called at start: tasks of dead processes become failed with what `leftBy` finds of their runs, and leftovers in storage
-   * are removed.
+   * Called at start: tasks of dead processes become failed with what is left of their runs, and leftovers in storage are
+   * removed.
    */
-  async recover(self: ProcessName, leftBy: (record: TaskRecord) => readonly NewFile[]): Promise<Recovery> {
+  async recover(self: ProcessName, left: LeftByDead): Promise<Recovery> {
     await this.#settleIndex();
     const { records, problems: unreadable } = this.processing();
     const problems = [...unreadable];
     const interrupted: TaskRow[] = [];
-    for (const record of records) {
-      const { task } = record;
+    for (const { task } of records) {
       const isMine = task.process?.pid === self.pid && task.process.start === self.start;
       if (isMine || (task.process && isRunning(task.process))) continue;
       try {
-        const end = { status: "failed", result: null, error: ERROR_INTERRUPTED } as const;
-        await this.finish(task.id, end, { files: leftBy(record), usage: this.#usageOf(task) });
-        interrupted.push(task);
+        if (await this.#ends.endDead(task, left)) interrupted.push(task);
       } catch (error) {
         problems.push(messageOf(error));
       }
     }
     this.#store.sweep();
     const rowsOf = (id: string) => this.read(id).files;
-    this.files.sweep(new Set(this.#names()), { rowsOf, interrupted: new Set(interrupted.map(({ id }) => id)) });
+    this.files.sweep(new Set(recordIds(this.directory)), {
+      rowsOf,
+      interrupted: new Set(interrupted.map(({ id }) => id)),
+    });
     return { problems, interrupted };
+  }
+
+  /** Does this for a task that neither runs nor waits, and begins no run meanwhile; one that is no task does neither. */
+  async whileEnded(id: string, work: () => void): Promise<void> {
+    if (!isRecordId(id)) return work();
+    if (this.isProcessing(id)) return;
+    await this.#store.hold(lockOf(this.#record(id)), () => {
+      if (!this.isProcessing(id)) work();
+    });
   }
 
   /** What tasks have used on the day of a time, those that are removed included. */
@@ -289,13 +255,6 @@ export class RecordStore {
   /** Records of before there was a ledger count too. */
   #assertLedger(): void {
     if (!this.ledger.exists()) this.ledger.seed(this.list().records);
-  }
-
-  /** What the ledger says of a run whose process can say nothing any more. */
-  #usageOf({ id: task, runs: run }: TaskRow): readonly UsageRow[] {
-    const sum = new UsageSum();
-    for (const usage of this.ledger.usageOf({ task, run })) sum.add(usage);
-    return sum.rows(task, nowText());
   }
 
   /** Runs that have ended since are looked at once more, under the lock of the record, and not again. */
@@ -312,50 +271,10 @@ export class RecordStore {
   /** Remembers that a quota refused a dispatch. */
   async addRefusal(surface: Refusal["surface"]): Promise<void> {
     const refusal: Refusal = { id: newId(), surface, created: nowText() };
-    await this.#store.update(this.#refusals(), (before = []) => [...before, refusal].slice(-REFUSALS_MAX));
-  }
-
-  #names(): readonly string[] {
-    try {
-      const ids = namesAt(this.directory).map((name) => RECORD_FILE.exec(name)?.[1] ?? REFUSALS);
-      return ids.filter((id) => id !== REFUSALS);
-    } catch (error) {
-      throw storageFailure(error, { shown: "The task records", doing: "listed" });
-    }
+    await this.#store.update(refusalsFile(this.directory), (before = []) => [...before, refusal].slice(-REFUSALS_MAX));
   }
 
   #record(id: string): JsonFile<TaskRecord> {
-    const name = `${id}.json`;
-    if (!RECORD_FILE.test(name)) {
-      throw new TokenBudgetError(
-        "invalid_argument",
-        `The task id is ${shownValue(id)}; ids are of a-z and 0-9. List the tasks to see them.`,
-      );
-    }
-    return {
-      file: join(this.directory, name),
-      version: RECORD_FORMAT_VERSION,
-      shown: `The record of task ${id}`,
-      parse: (fields) => parseRecord(fields, id),
-      fields: (record) => ({ ...record }),
-    };
+    return recordFile(this.directory, id);
   }
-
-  #refusals(): JsonFile<readonly Refusal[]> {
-    return {
-      file: join(this.directory, `${REFUSALS}.json`),
-      version: RECORD_FORMAT_VERSION,
-      shown: "The list of quota refusals",
-      parse: (fields) => ({ type: "value", value: parseRefusals(fields) }),
-      fields: (refusals) => ({ refusals }),
-    };
-  }
-}
-
-function thereIs(record: TaskRecord | undefined, id: string): TaskRecord {
-  if (record !== undefined) return record;
-  throw new TokenBudgetError(
-    "not_found",
-    `There is no task ${shownValue(id)} in this root task; list the tasks to see which there are.`,
-  );
 }

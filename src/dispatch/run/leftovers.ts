@@ -22,9 +22,11 @@ export function removeLeftovers(place: TaskPlace): void {
   removeWorkspace(place);
 }
 
-/** Removes what belongs to no task that runs. */
-export function sweepWork(workRoot: string, isProcessing: (taskId: string) => boolean): void {
-  for (const taskId of tasksWithLeftovers(workRoot)) {
-    if (!isProcessing(taskId)) removeLeftovers({ taskId, workRoot, cwd: null });
-  }
+/** Removes what belongs to no task that runs; `whileEnded` sees to it that none begins to meanwhile. */
+export async function sweepWork(
+  workRoot: string,
+  whileEnded: (taskId: string, work: () => void) => Promise<void>,
+): Promise<void> {
+  for (const taskId of tasksWithLeftovers(workRoot))
+    await whileEnded(taskId, () => removeLeftovers({ taskId, workRoot, cwd: null }));
 }

@@ -10,7 +10,7 @@ import type { TaskMembership } from "../../task/context.ts";
 import { type BriefSources, type PromptAttachment, TASK_SYSTEM_PROMPT, taskPrompt } from "../brief/prompt.ts";
 import type { NewFile } from "../files/roles.ts";
 import { Workspace } from "../files/workspace.ts";
-import { askedOf, ERROR_INTERRUPTED, filesByRole, type TaskEnd } from "../record/rules.ts";
+import { askedOf, ERROR_INTERRUPTED, filesByRole, isInRun, type TaskEnd } from "../record/rules.ts";
 import { nowText, type TaskRecord } from "../record/schema.ts";
 import type { RecordStore } from "../record/store.ts";
 import type { RunEvent, Runner } from "../runner.ts";
@@ -77,9 +77,7 @@ export class TaskRun {
       clearTimeout(this.#silenceTimer);
     }
     const { end, files } = await this.#reached(workspace, failure);
-    const final = await this.#commit(end, files);
-    workspace.remove();
-    return final;
+    return this.#commit(end, files, () => workspace.remove());
   }
 
   #open(): Promise<Workspace> {
@@ -199,7 +197,7 @@ export class TaskRun {
     const { steps, progress } = this.#log;
     try {
       await store.update(record.task.id, (current) => {
-        if (current.task.status !== "processing") return current;
+        if (!isInRun(current.task, record.task)) return current;
         return { ...current, task: { ...current.task, steps, progress, updated: nowText() } };
       });
     } catch {
@@ -237,27 +235,41 @@ export class TaskRun {
     }
   }
 
-  async #commit(reached: TaskEnd, files: readonly NewFile[]): Promise<TaskRecord> {
+  /** `clear` removes what the run has left elsewhere. */
+  async #commit(reached: TaskEnd, files: readonly NewFile[], clear = () => {}): Promise<TaskRecord> {
     clearTimeout(this.#saveTimer);
     await this.#saving;
     const { store, record, report } = this.#parts;
-    const { id } = record.task;
+    const { task } = record;
     const end = { ...reached, error: reached.error && this.#withoutPaths(reached.error) };
-    const usage = this.#log.usageRows(id, nowText());
+    const usage = this.#log.usageRows(task.id, nowText());
     const { steps } = this.#log;
     try {
-      return await store.finish(id, end, { files, usage, steps });
+      return this.#ofThisRun(await store.finish(task, end, { files, usage, steps, clear }));
     } catch (error) {
-      report(`Task ${id}: ${messageOf(error)}`);
+      report(`Task ${task.id}: ${messageOf(error)}`);
     }
     // A full disk may still take the record without its files.
     const problem = failed("its files could not be stored; see the message above");
+    const rest = files.length > 0 && end.status === "completed" ? problem : end;
     try {
-      return await store.finish(id, files.length > 0 && end.status === "completed" ? problem : end, { usage, steps });
+      return this.#ofThisRun(await store.finish(task, rest, { usage, steps, clear }));
     } catch {
-      const lost = { status: "failed", progress: "", error: "its end could not be stored", process: null } as const;
-      return { ...record, task: { ...record.task, ...lost } };
+      // The record still says that this run is not over, so no other one has begun.
+      clear();
+      return this.#lost("its end could not be stored");
     }
+  }
+
+  /** Where another process took this one for dead, the task may be in another run, which is not this one's to tell of. */
+  #ofThisRun(after: TaskRecord): TaskRecord {
+    return after.task.runs === this.#parts.record.task.runs ? after : this.#lost(ERROR_INTERRUPTED);
+  }
+
+  #lost(error: string): TaskRecord {
+    const { record } = this.#parts;
+    const lost = { status: "failed", progress: "", error, process: null } as const;
+    return { ...record, task: { ...record.task, ...lost } };
   }
 
   /** Errors of disks and runners name our files, and the dispatching agent reads them. */
