@@ -1,5 +1,5 @@
 // A small file that says which process something belongs to, so that who finds it later can tell whether that one still
-// runs. A note that cannot be read names no process.
+// runs. Half a note names no process.
 import { isRecord } from "../shapes.ts";
 import { writeNewText } from "./blobs.ts";
 import { type DiskCalls, NODE_DISK } from "./disk.ts";
@@ -13,13 +13,19 @@ export function writeProcessNote(path: string, { pid, start }: ProcessName, disk
   writeNewText(path, JSON.stringify({ pid, start }), disk);
 }
 
+/** Undefined where there is none, or one that says nothing; throws where it cannot be read, so that it is left alone. */
 export function readProcessNote(path: string, disk: DiskCalls = NODE_DISK): ProcessName | undefined {
+  const content = readPlainFile(disk, path, "The note of a process");
+  const note = content && parsed(content.bytes);
+  if (!isRecord(note) || !Number.isSafeInteger(note.pid) || Number(note.pid) < 1) return undefined;
+  return { pid: Number(note.pid), start: typeof note.start === "string" ? note.start : null };
+}
+
+function parsed(bytes: Buffer): unknown {
   try {
-    const content = readPlainFile(disk, path, "The note of a process");
-    const note: unknown = content && JSON.parse(content.bytes.toString("utf8"));
-    if (!isRecord(note) || !Number.isSafeInteger(note.pid) || Number(note.pid) < 1) return undefined;
-    return { pid: Number(note.pid), start: typeof note.start === "string" ? note.start : null };
+    return JSON.parse(bytes.toString("utf8"));
   } catch {
+    // Half a note of a killed process.
     return undefined;
   }
 }

@@ -2,10 +2,12 @@
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { until } from "../../fixtures/pi/wait.ts";
-import { writeProcessNote } from "../../src/storage/process-note.ts";
+import type { Runner } from "../../src/dispatch/runner.ts";
+import { readProcessNote, writeProcessNote } from "../../src/storage/process-note.ts";
 import { isRunning, processNamed } from "../../src/storage/processes.ts";
+import { errnoError, watchedDisk } from "../storage/disks.ts";
 import { inMemory, newPlace } from "../task/tasks.ts";
 import { answering, bench, runnerOf, scriptRunner } from "./dispatchers.ts";
 
@@ -89,6 +91,39 @@ describe("what kills leave behind", () => {
     expect(readdirSync(work)).toEqual([]);
   });
 
+  it("is left alone where it cannot be known whether it is the same process", async () => {
+    const { dispatcher, work, place } = bench([answering("x")]);
+    const { id } = await (await dispatcher.dispatch({ goal: "g" })).result;
+    await dispatcher.close();
+    const other = spawn(process.execPath, ["-e", "process.on('message', (said) => process.send(said))"], {
+      ...{ detached: true, stdio: ["ignore", "ignore", "ignore", "ipc"] },
+    });
+    onTestFinished(() => void other.kill("SIGKILL"));
+    const folder = join(work, `${id}.child`);
+    mkdirSync(folder, { recursive: true });
+    writeProcessNote(join(folder, "process.json"), { pid: other.pid ?? 0, start: null });
+    await bench([answering("x")], { place }).dispatcher.list();
+    expect(readdirSync(work)).toEqual([]);
+    const answer = new Promise((resolve, reject) => {
+      other.once("message", resolve);
+      other.once("exit", (_code, by) => reject(new Error(`ended by ${by}`)));
+    });
+    other.send("still there?");
+    expect(await answer).toBe("still there?");
+  });
+
+  it("keeps a note that cannot be read, and takes half a one for none", () => {
+    const note = join(newPlace().base, "note");
+    expect(readProcessNote(note)).toBeUndefined();
+    writeFileSync(note, '{"pid":1');
+    expect(readProcessNote(note)).toBeUndefined();
+    writeProcessNote(note, processNamed(process.pid));
+    const disk = watchedDisk((call) => {
+      if (call === "openSync") throw errnoError("EMFILE", "open");
+    });
+    expect(() => readProcessNote(note, disk)).toThrow(/EMFILE/);
+  });
+
   it("of a task goes with it when it is removed", async () => {
     const { dispatcher, records, work } = bench([answering("x")]);
     const { id } = await (await dispatcher.dispatch({ goal: "g" })).result;
@@ -133,6 +168,23 @@ describe("the child process of a task", () => {
     line({ type: "agent_start" });
   `;
   const pidIn = (directory: string) => Number(readFileSync(join(directory, "output", "pid.txt"), "utf8"));
+
+  it("does not start once it is cancelled", async () => {
+    const cancelling = new AbortController();
+    const runner = scriptRunner('require("node:fs").writeFileSync("output/started.txt", "x");');
+    const late: Runner = {
+      ...runner,
+      run: (request) => {
+        const running = runner.run({ ...request, signal: cancelling.signal });
+        // It writes what the child loads now.
+        cancelling.abort(new Error("cancelled"));
+        return running;
+      },
+    };
+    const { dispatcher } = bench([late]);
+    const task = await (await dispatcher.dispatch({ goal: "g" })).result;
+    expect(task).toMatchObject({ status: "failed", error: "cancelled", outputs: [], intermediates: [] });
+  });
 
   it("takes with it what it has started, when it is cancelled and when it ends", async () => {
     const hanging = bench([scriptRunner(`${STARTING} setInterval(() => line({ type: "tick" }), 50);`)]);

@@ -103,15 +103,26 @@ export class FileStore {
 
   /** Files are stored before the record that names them: a note says which process does that. */
   #sweepUnknown(task: string, directory: string): void {
-    const owner = readProcessNote(this.#openingNote(task));
-    if (owner === undefined) this.#removeOld(directory);
-    else if (!isRunning(owner)) this.removeTask(task);
+    const owner = this.#openerOf(task);
+    if (owner === "none") this.#removeOld(directory);
+    else if (owner === "gone") this.removeTask(task);
   }
 
   #sweepNotes(): void {
     for (const task of namesAt(this.#opening)) {
+      const owner = this.#openerOf(task);
+      if (owner === "none" || owner === "gone") this.opened(task);
+    }
+  }
+
+  /** What has become of the process that stores the files of a task; one whose note cannot be read may run. */
+  #openerOf(task: string): "none" | "gone" | "running" {
+    try {
       const owner = readProcessNote(this.#openingNote(task));
-      if (owner === undefined || !isRunning(owner)) this.opened(task);
+      if (owner === undefined) return "none";
+      return isRunning(owner) ? "running" : "gone";
+    } catch {
+      return "running";
     }
   }
 

@@ -74,6 +74,8 @@ async function runCli(options: CliRunnerOptions, request: RunRequest): Promise<v
     const [program = "pi", ...first] = given.length > 0 ? given : piCommand();
     const model = request.model === null ? [] : ["--model", request.model];
     const args = [...first, ...ARGUMENTS, ...model, ...(options.args ?? []), "-e", prompt, "-e", entry];
+    // From here to its listener nothing else runs: a cancel until now is heard here, one from then on there.
+    request.signal.throwIfAborted();
     await runChild({ program, args, folder }, options, request);
   } finally {
     removeTree(folder);
@@ -153,6 +155,7 @@ function runChild({ program, args, folder }: Program, options: CliRunnerOptions,
       clearTimeout(killTimer);
       clearTimeout(closeTimer);
       signal.removeEventListener("abort", terminate);
+      process.off("exit", endAll);
       child.stdout.destroy();
       child.stderr.destroy();
       // What the child has started ends with it.
@@ -165,7 +168,9 @@ function runChild({ program, args, folder }: Program, options: CliRunnerOptions,
       output.end();
       finish(problemOf(output, code, by));
     };
-    if (child.pid !== undefined) noteGroup(folder, child.pid);
+    // The child leads a group of its own, so what ends this process does not reach it.
+    const endAll = () => signalAll("SIGKILL");
+    process.once("exit", endAll);
     signal.addEventListener("abort", terminate, { once: true });
     child.on("error", (error) => finish(startProblem(program, error)));
     child.stdout.on("data", (piece: Buffer) => output.take(piece));
@@ -177,6 +182,12 @@ function runChild({ program, args, folder }: Program, options: CliRunnerOptions,
     // A child that ended early reports that by its exit code, not by its closed input.
     child.stdin.on("error", () => undefined);
     child.stdin.end(prompt);
+    try {
+      if (child.pid !== undefined) noteGroup(folder, child.pid);
+    } catch (error) {
+      // Nobody could end it after a kill of this process.
+      finish(`the runner's process could not be noted: ${messageOf(error)}`);
+    }
   });
 }
 

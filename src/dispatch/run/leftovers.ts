@@ -27,6 +27,11 @@ export async function sweepWork(
   workRoot: string,
   whileEnded: (taskId: string, work: () => void) => Promise<void>,
 ): Promise<void> {
-  for (const taskId of tasksWithLeftovers(workRoot))
-    await whileEnded(taskId, () => removeLeftovers({ taskId, workRoot, cwd: null }));
+  for (const taskId of tasksWithLeftovers(workRoot)) {
+    try {
+      await whileEnded(taskId, () => removeLeftovers({ taskId, workRoot, cwd: null }));
+    } catch {
+      // It stays for the next sweep, and holds up no other one.
+    }
+  }
 }

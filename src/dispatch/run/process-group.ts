@@ -2,7 +2,7 @@
 // ended, by this process or by the one that finds it after a kill.
 import { join } from "node:path";
 import { readProcessNote, writeProcessNote } from "../../storage/process-note.ts";
-import { isRunning, processNamed } from "../../storage/processes.ts";
+import { processNamed } from "../../storage/processes.ts";
 
 const NOTE = "process.json";
 
@@ -22,8 +22,12 @@ export function noteGroup(folder: string, pid: number): void {
   writeProcessNote(join(folder, NOTE), processNamed(pid));
 }
 
-/** Ends what a process that is gone had started, by its note in the folder. */
+/**
+ * Ends what a process that is gone had started, by its note in the folder. Only where the system says when processes started:
+ * elsewhere the id may be another program's by now.
+ */
 export function endNotedGroup(folder: string): void {
   const leader = readProcessNote(join(folder, NOTE));
-  if (leader !== undefined && isRunning(leader)) signalGroup(leader.pid, "SIGKILL");
+  if (leader === undefined || leader.start === null) return;
+  if (processNamed(leader.pid).start === leader.start) signalGroup(leader.pid, "SIGKILL");
 }

@@ -85,11 +85,20 @@ export class Slots {
     const { directory } = this.#parts;
     let taken = 0;
     for (const name of namesAt(directory)) {
-      const owner = readProcessNote(join(directory, name));
-      if (owner !== undefined && isRunning(owner)) taken++;
+      if (isTaken(join(directory, name))) taken++;
       else removeTree(join(directory, name));
     }
     return taken;
+  }
+}
+
+/** A note that cannot be read may be that of a task that runs. */
+function isTaken(place: string): boolean {
+  try {
+    const owner = readProcessNote(place);
+    return owner !== undefined && isRunning(owner);
+  } catch {
+    return true;
   }
 }
 
