@@ -1,7 +1,7 @@
 // `npm test`: installs what is missing, runs the suites on every host side by side and adds up. Plain Node.
 // The last line it prints is `N passed, N failed`; the exit code is 0 only when every run finished and nothing failed.
 // Arguments go to vitest; `--host 1.6.0` limits the run to one host (it may be given more than once).
-// PI_TEST_ROUNDS=full makes all rounds of what is left to luck (test/rounds.ts).
+// PI_TEST_ROUNDS=full makes all rounds of what is left to luck, and input of full size (test/rounds.ts).
 // PI_TEST_JOBS says how many runs go on at a time (default: one more than there are cores, as a scenario waits now and then).
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
