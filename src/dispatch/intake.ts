@@ -111,7 +111,7 @@ export class Intake {
     const daily = settings().taskQuota;
     const quotas = [...(daily === null ? [] : [dailyQuota(daily)]), ...(quota ? [quota] : [])];
     if (quotas.length === 0) return;
-    const used = this.#store.usedOn(nowText());
+    const used = await this.#store.usedOn(nowText());
     for (const ask of quotas) {
       const answer = await ask(used);
       if (answer.allowed) continue;

@@ -137,6 +137,11 @@ function offeredActions(begun: string): readonly TaskAction[] {
   return TASK_ACTIONS.filter((action) => action.startsWith(begun) && (action !== "remove" || begun !== ""));
 }
 
+/** The host draws what is offered as it is: nothing that a terminal would obey. */
+function canBeTyped(path: string): boolean {
+  return safeText(path) === path && !/[\t\n]/.test(path);
+}
+
 async function choices(board: TaskBoard, typed: string): Promise<readonly Choice[]> {
   const tasks = await newest(board, TASKS_OFFERED_MAX);
   const words = wordsOf(typed);
@@ -159,7 +164,7 @@ async function choices(board: TaskBoard, typed: string): Promise<readonly Choice
   const task = await taskNamed(board, id);
   if (typeof task === "string") return [];
   const paths = [...task.outputs, ...task.intermediates].map(({ path }) => path);
-  const offered = paths.filter((path) => path.startsWith(begun)).slice(0, CHOICES_MAX);
+  const offered = paths.filter((path) => path.startsWith(begun) && canBeTyped(path)).slice(0, CHOICES_MAX);
   return offered.map((path) => ({ value: `${first} ${second} ${typedWord(path)}` }));
 }
 

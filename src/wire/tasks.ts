@@ -14,6 +14,7 @@ import { realModels } from "../host/models.ts";
 import { keepSessionFile } from "../host/session-file.ts";
 import { JournalReader } from "../journal/reader.ts";
 import { kindAt } from "../storage/blobs.ts";
+import { plainLine } from "../storage/text.ts";
 import { taskLayout } from "../task/layout.ts";
 import { todosOfHistory } from "../todo/of-history.ts";
 import { showAnswer } from "../ui/answer.ts";
@@ -146,7 +147,7 @@ export function taskSteps(host: Host, sessions: Sessions, wiring: Wiring, hasToo
       if (running.length > 0 && reason !== "reload")
         lastWord(
           ctx,
-          `pi-token-budget: stopped ${running.map(({ id, title }) => `task ${id} (${title})`).join(", ")}. ${HOW_STOPPED}`,
+          `pi-token-budget: stopped ${running.map(({ id, title }) => `task ${id} (${plainLine(title)})`).join(", ")}. ${HOW_STOPPED}`,
         );
       if (reason !== "reload" && hasRecords()) keepSessionFile(ctx);
     },

@@ -8,6 +8,7 @@ import { bundled } from "../../fixtures/pi/bundle.ts";
 import { until } from "../../fixtures/pi/wait.ts";
 import { UsageLedger } from "../../src/dispatch/record/ledger.ts";
 import { nowText } from "../../src/dispatch/record/schema.ts";
+import { RecordStore } from "../../src/dispatch/record/store.ts";
 import type { RunUsage } from "../../src/dispatch/task-view.ts";
 import { newPlace } from "../task/tasks.ts";
 import { answering, bench, runnerOf } from "./dispatchers.ts";
@@ -59,6 +60,20 @@ describe("the ledger", () => {
     expect(ledger.usedOn(nowText())).toEqual({ tokens: 22, amount: 1, tasks: 2 });
     expect(ledger.usedOn("2020-01-01T00:00:00.000Z")).toEqual({ tokens: 0, amount: 0, tasks: 0 });
     expect(ledgerOf(records).usedOn(nowText())).toEqual({ tokens: 22, amount: 1, tasks: 2 });
+  });
+
+  it("begins with the records of before once, whoever is first, and also where a run comes first", async () => {
+    const { records, dispatcher, place, task } = bench([using(10)]);
+    const { id } = await (await dispatcher.dispatch({ goal: "g" })).result;
+    const file = join(`${records}.meta`, "usage.jsonl");
+    const once = { tokens: 11, amount: 0.5, tasks: 1 };
+    rmSync(file);
+    const stores = [1, 2, 3].map(() => new RecordStore(task.context));
+    expect(await Promise.all(stores.map((store) => store.usedOn(nowText())))).toEqual([once, once, once]);
+    await dispatcher.close();
+    rmSync(file);
+    await (await bench([using(5)], { place }).dispatcher.rerun(id)).result;
+    expect(ledgerOf(records).usedOn(nowText())).toEqual({ tokens: 17, amount: 1, tasks: 1 });
   });
 
   it("begins with what the records of before say", async () => {

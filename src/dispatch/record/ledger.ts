@@ -7,6 +7,7 @@ import { isRecord } from "../../shapes.ts";
 import { kindAt } from "../../storage/blobs.ts";
 import { appendLines } from "../../storage/line-log.ts";
 import { LineScan } from "../../storage/line-scan.ts";
+import type { Held } from "../../storage/locked-files.ts";
 import type { QuotaUsage, RunUsage } from "../task-view.ts";
 import { nowText, type TaskRecord } from "./schema.ts";
 
@@ -36,6 +37,10 @@ function lineOf(bytes: Buffer): Line | undefined {
     // Half a line of a killed process.
     return undefined;
   }
+}
+
+function lineText(row: Line): string {
+  return JSON.stringify({ v: FORMAT, ...row });
 }
 
 function figure(value: unknown): number {
@@ -73,8 +78,9 @@ export class UsageLedger {
     this.#add([{ at: nowText(), type: "usage", task, run, ...usage }]);
   }
 
-  /** What records of before there was a ledger say. */
-  seed(records: readonly TaskRecord[]): void {
+  /** Begins with what records of before there was a ledger say; under a lock, and whole or not at all. */
+  seed(records: readonly TaskRecord[], held: Held): void {
+    if (this.exists()) return;
     const rows = records.flatMap(({ task, usage }) => [
       { at: task.created, type: "task", task: task.id },
       ...usage.map(({ created, kind, model, input, output, cached, amount }) => ({
@@ -82,7 +88,8 @@ export class UsageLedger {
         ...{ kind, model, input, output, cached, amount },
       })),
     ]);
-    this.#add(rows);
+    const content = Buffer.from(rows.map((row) => `${lineText(row)}\n`).join(""), "utf8");
+    held.replace({ target: this.#file, content, shown: SHOWN });
   }
 
   /** What was used on the day of a time. */
@@ -115,11 +122,7 @@ export class UsageLedger {
   }
 
   #add(rows: readonly Line[]): void {
-    appendLines(
-      this.#file,
-      rows.map((row) => JSON.stringify({ v: FORMAT, ...row })),
-      { shown: SHOWN, flush: true },
-    );
+    appendLines(this.#file, rows.map(lineText), { shown: SHOWN, flush: true });
   }
 }
 

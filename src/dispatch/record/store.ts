@@ -19,6 +19,7 @@ import { type FileRow, newId, nowText, type Refusal, type TaskRecord, type TaskR
 const REFUSALS_MAX = 500;
 /** No record has this name: ids are longer. */
 const NAMES_LOCK = { name: "agents", shown: "The names of tasks' agents" };
+const LEDGER_LOCK = { name: "usage", shown: "The ledger of what tasks used" };
 
 export interface CreateOptions {
   readonly signal?: AbortSignal | undefined;
@@ -114,7 +115,7 @@ export class RecordStore {
     { signal, claim }: CreateOptions = {},
   ): Promise<TaskRecord> {
     try {
-      this.#assertLedger();
+      await this.#assertLedger();
       const files = await this.files.add(task.id, originals, { signal });
       const record: TaskRecord = { task, files, usage: [] };
       const commit = () =>
@@ -177,6 +178,7 @@ export class RecordStore {
 
   /** Opens another run: drops the old outputs, rows and bytes, and keeps the rest. */
   async restart(id: string, change: (task: TaskRow) => TaskRow): Promise<TaskRecord> {
+    await this.#assertLedger();
     let dropped: readonly FileRow[] = [];
     const record = await this.update(id, ({ task, files, usage }) => {
       if (task.status === "processing") {
@@ -247,14 +249,15 @@ export class RecordStore {
   }
 
   /** What tasks have used on the day of a time, those that are removed included. */
-  usedOn(time: string): QuotaUsage {
-    this.#assertLedger();
+  async usedOn(time: string): Promise<QuotaUsage> {
+    await this.#assertLedger();
     return this.ledger.usedOn(time);
   }
 
-  /** Records of before there was a ledger count too. */
-  #assertLedger(): void {
-    if (!this.ledger.exists()) this.ledger.seed(this.list().records);
+  /** Records of before there was a ledger count too, once, whoever is first. */
+  async #assertLedger(): Promise<void> {
+    if (this.ledger.exists()) return;
+    await this.#store.hold(LEDGER_LOCK, (held) => this.ledger.seed(this.list().records, held));
   }
 
   /** Runs that have ended since are looked at once more, under the lock of the record, and not again. */
