@@ -91,26 +91,28 @@ function choiceProblem({ anyOf }: TSchema, value: unknown, at: string): string |
   const problems = choices.map((choice) => schemaProblem(choice, value, at));
   if (problems.includes(undefined)) return undefined;
   // What is wrong with the object or list says more than that it is none of the others.
-  if (isRecord(value)) return objectChoiceProblem(choices, value, at) ?? wrong(at, value, anyRule(choices));
+  const object = isRecord(value) ? objectChoiceProblem(choices, value, at) : undefined;
+  if (object !== undefined) return object;
   const list = Array.isArray(value) ? choices.findIndex(({ type }) => type === "array") : -1;
   return problems[list] ?? wrong(at, value, anyRule(choices));
 }
 
-/** Objects differ by the literal of their `type`, as far as they have one. */
+/** Objects differ by the literal of their `type`; of those that do not, the last one speaks. Undefined without objects. */
 function objectChoiceProblem(choices: readonly TSchema[], value: object, at: string): string | undefined {
   const objects = choices.filter(({ type }) => type === "object") as ObjectSchema[];
-  if (objects.length < 2) return objects[0] && objectProblem(objects[0], value, at);
+  const last = objects.at(-1);
+  if (!last) return undefined;
   const { type } = value as { readonly type?: unknown };
   const chosen = objects.find(({ properties }) => properties.type?.const === type);
-  if (chosen) return objectProblem(chosen, value, at);
   const types = objects.map(({ properties }) => properties.type);
-  if (types.some((each) => each?.const === undefined)) return undefined;
+  if (chosen || types.length === 1 || types.some((each) => each?.const === undefined))
+    return objectProblem(chosen ?? last, value, at);
   return wrong(at === "" ? "type" : `${at}.type`, type, anyRule(types as TSchema[]));
 }
 
 /** `a, b or null`. */
 function anyRule(choices: readonly TSchema[]): string {
-  const rules = choices.map(shortRule);
+  const rules = [...new Set(choices.map(shortRule))];
   const last = rules.includes("null") ? "null" : rules.at(-1);
   const others = rules.filter((rule) => rule !== last);
   return others.length === 0 ? `${last}` : `${others.join(", ")} or ${last}`;

@@ -61,6 +61,7 @@ it("judges values as the schema library does", () => {
 const good = { id: "ab", name: null, role: "a", list: [{ n: 1, x: 0 }], on: true };
 const Running = Type.Object({ type: Type.Literal("running"), pid: Type.Integer({ minimum: 1 }) });
 const states = Type.Object({ state: Type.Union([Type.Object({ type: Type.Literal("ended") }), Running]) });
+const untyped = Type.Object({ n: Type.Null() });
 const nullable = (each: TSchema) => Type.Union([Type.Null(), each]);
 
 it.each<[TSchema, unknown, string | undefined]>([
@@ -86,6 +87,8 @@ it.each<[TSchema, unknown, string | undefined]>([
   [states, { state: 1 }, "state is 1, not an object"],
   [nullable(Running), { type: "running" }, "pid is undefined, not a whole number of at least 1"],
   [nullable(Running), [], "it is [], not an object or null"],
+  [Type.Union([Type.Null(), untyped, untyped]), { n: 1 }, "n is 1, not null"],
+  [Type.Union([untyped, untyped, Type.Null()]), 1, "it is 1, not an object or null"],
   [nullable(Type.Array(Type.Null())), [1], "[0] is 1, not null"],
   [nullable(Type.Array(Type.Null())), {}, "it is {}, not a list or null"],
 ])("says where and what, by the bounds that there are: %#", (rules, value, problem) => {
