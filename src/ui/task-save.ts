@@ -14,7 +14,7 @@ const SHOWN_MAX = 10;
 /** The files that a word names: one by its path or its name, or all in a folder. */
 export function filesNamed(task: TaskView, word: string): readonly FileView[] {
   if (word === ALL_FILES) return task.outputs;
-  const all = [...task.outputs, ...task.intermediates];
+  const all = newestOfPath([...task.outputs, ...task.intermediates]);
   const exact = all.find(({ path }) => path === word);
   if (exact) return [exact];
   const folder = word.endsWith("/") ? word : `${word}/`;
@@ -22,6 +22,11 @@ export function filesNamed(task: TaskView, word: string): readonly FileView[] {
   if (below.length > 0) return below;
   const named = all.filter(({ filename }) => filename === word);
   return named.length === 1 ? named : [];
+}
+
+/** Runs may have left several files of one path: the newest comes first, and is the one that is meant. */
+function newestOfPath(files: readonly FileView[]): readonly FileView[] {
+  return files.filter(({ path }, at) => files.findIndex((file) => file.path === path) === at);
 }
 
 /** The names of the files there are, after another one was named. */

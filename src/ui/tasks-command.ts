@@ -107,6 +107,11 @@ async function stop({ task, board }: Act): Promise<string> {
   if (board.running(task.id) === undefined)
     return `Task ${task.id} runs in another process: stop it in the Pi that started it, or end that one.`;
   await board.cancel(task.id, { viewer: "person" });
+  const after = await board.get(task.id, { viewer: "person" });
+  if (after.status !== "cancelled")
+    return safeText(
+      `Task ${task.id} ${statusText(after)}: it ended before it could be stopped. /tasks ${task.id} shows it.`,
+    );
   return safeText(
     `Task ${task.id} is stopped: ${task.title}. What it had written is kept; /tasks ${task.id} shows it.`,
   );

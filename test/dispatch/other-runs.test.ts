@@ -1,10 +1,14 @@
 // A task that is run again while an older run of it, or its recovery, is still under way: each run ends itself alone.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { until } from "../../fixtures/pi/wait.ts";
 import { RecordStore } from "../../src/dispatch/record/store.ts";
+import { Slots } from "../../src/dispatch/run/slots.ts";
+import { LockedFiles } from "../../src/storage/locked-files.ts";
 import { thisProcess } from "../../src/storage/processes.ts";
+import { newPlace } from "../task/tasks.ts";
 import { answering, bench, runnerOf } from "./dispatchers.ts";
 
 /** A process that is gone. */
@@ -108,5 +112,16 @@ describe("a dispatch that the ledger cannot take", () => {
     writeFileSync(ledger, "");
     expect((await (await dispatcher.dispatch({ goal: "g" })).result).status).toBe("completed");
     expect(readdirSync(records)).toHaveLength(1);
+  });
+});
+
+describe("a place among the tasks that run", () => {
+  it("is waited for while others keep its lock, longer than one wait for a lock", async () => {
+    const base = newPlace().base;
+    const files = () => new LockedFiles(join(base, "meta"), { waitMs: 20 });
+    const slots = new Slots({ directory: join(base, "slots"), files: files(), max: () => 1 });
+    const kept = files().hold({ name: "slots", shown: "The places" }, () => delay(150));
+    expect(await slots.run(new AbortController().signal, async () => "ran")).toBe("ran");
+    await kept;
   });
 });

@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { TokenBudgetError } from "../../errors.ts";
 import { makePrivateDirectory, namesAt, removeTree } from "../../storage/blobs.ts";
 import type { LockedFiles } from "../../storage/locked-files.ts";
 import { readProcessNote, writeProcessNote } from "../../storage/process-note.ts";
@@ -68,8 +69,17 @@ export class Slots {
     }
   }
 
-  /** A place of one's own; undefined when there is none. */
-  #take(): Promise<string | undefined> {
+  /** A place of one's own; undefined when there is none, or when others have kept the lock all the while: not yet. */
+  async #take(): Promise<string | undefined> {
+    try {
+      return await this.#takeLocked();
+    } catch (error) {
+      if (error instanceof TokenBudgetError && error.code === "lock_unavailable") return undefined;
+      throw error;
+    }
+  }
+
+  #takeLocked(): Promise<string | undefined> {
     const { directory, files, max } = this.#parts;
     return files.hold(LOCK, () => {
       makePrivateDirectory(directory);
