@@ -91,7 +91,8 @@ describe.skipIf(noTerminalReason() !== undefined || IS_SEEN_ELSEWHERE)("in a ter
     await t.until("the end of the task", (screen) => screen.includes("is completed: Sum it up."));
     // What stands above was there before Pi drew anything.
     const chatOf = (screen: string) => screen.slice(screen.indexOf("[Extensions]")).trimEnd();
-    const drawn = chatOf(await t.until("a footer without the task's agent", (screen) => !screen.includes("1 agent")));
+    const isQuiet = (screen: string) => !screen.includes("1 agent") && !screen.includes("▸ Sum it up");
+    const drawn = chatOf(await t.until("no line and no agent of the task", isQuiet));
     // Another width draws everything anew.
     t.resize(90, 40);
     await t.until("a narrower line", (screen) => /^─{90}$/m.test(screen) && !/^─{91}/m.test(screen));

@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { until } from "../../fixtures/pi/wait.ts";
 import type { HostContext } from "../../src/host/api.ts";
+import type { TaskBoard } from "../../src/ui/task-acts.ts";
 import { filesNamed } from "../../src/ui/task-save.ts";
-import { type TaskBoard, tasksCommand } from "../../src/ui/tasks-command.ts";
+import { tasksCommand } from "../../src/ui/tasks-command.ts";
 import { bench, runnerOf } from "../dispatch/dispatchers.ts";
 
 function commandOn(board: TaskBoard) {
