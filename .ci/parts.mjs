@@ -14,7 +14,7 @@ const PARTS = [
   ["reader", /^src\/(reader\/|wire\/plain-program\.ts)/],
   [
     "people",
-    /^src\/(doctor\/|wire\/(doctor|forget|task-tool)\.ts|ui\/(agents|context|notes|windows|task-(acts|line|lines|rows|save|text)|tasks-line)\.ts)/,
+    /^src\/(doctor\/|wire\/(doctor|forget|task-tool)\.ts|ui\/(agents|context|notes|windows|task-(acts|arguments|rows|save|text)|tasks-arguments|running-tasks)\.ts)/,
   ],
   ["acp", /^src\/(acp\/publisher|todo\/plan)\.ts/],
   // What the core would only hold until a session starts.

@@ -7,7 +7,7 @@ import { messageOf, TokenBudgetError } from "../errors.ts";
 import { LockWatch, steadyMs } from "../storage/clocks.ts";
 import { codeOf, type DiskCalls, ensurePrivateDirectory, FILE_MODE, NODE_DISK } from "../storage/disk.ts";
 import { LOCK_WAIT_MS, STALE_LOCK_MS } from "../storage/lock.ts";
-import { insistGone, reclaimStale, statsOf, sweepGuards } from "../storage/lock-guard.ts";
+import { insistGone, reclaimStale, statsOf, sweepGuards } from "../storage/stale-locks.ts";
 
 /** A holder stops trusting its lock this share of the stale time before others may reclaim it. */
 const TRUST_SHARE = 0.8;

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { codeOf, type DiskCalls, NODE_DISK } from "./disk.ts";
 import { isLockName, reclaimStaleLock } from "./lock-calls.ts";
-import { lockDirectoryNowMs } from "./lock-guard.ts";
+import { lockDirectoryNowMs } from "./stale-locks.ts";
 
 export interface Sweep {
   /** Left-overs removed. */

@@ -5,7 +5,7 @@
 import type { Stats } from "node:fs";
 import type { LockWatch } from "./clocks.ts";
 import { codeOf, DIRECTORY_MODE, type DiskCalls } from "./disk.ts";
-import { insist, insistGone, isGuardName, reclaimStale, statsOf } from "./lock-guard.ts";
+import { insist, insistGone, isGuardName, reclaimStale, statsOf } from "./stale-locks.ts";
 
 /** A lock's directory as this process made it. */
 interface Mark {

@@ -11,7 +11,7 @@ import { CHOICES_MAX, type Choice } from "./commands.ts";
 import { type FollowParts, follow } from "./task-commands.ts";
 import { filesNamed, saveFiles } from "./task-save.ts";
 import { listText, statusText, TASKS_SHOWN_MAX, taskText } from "./task-text.ts";
-import { TASK_ACTIONS, type TaskAction, type TasksLine, typedWord, wordsOf } from "./tasks-line.ts";
+import { TASK_ACTIONS, type TaskAction, type TasksLine, typedWord, wordsOf } from "./tasks-arguments.ts";
 import { safeText } from "./text.ts";
 
 /** What the command needs of a dispatcher. */

@@ -4,7 +4,7 @@ import type { TaskHandle } from "../dispatch/task-view.ts";
 import { FieldError, messageOf } from "../errors.ts";
 import type { HostCommand, HostContext } from "../host/api.ts";
 import { type Choice, defineCommand, usageOf } from "./commands.ts";
-import { type ParsedTask, parseTaskLine, TASK_OPTIONS } from "./task-line.ts";
+import { type ParsedTask, parseTaskLine, TASK_OPTIONS } from "./task-arguments.ts";
 import { endText, startText } from "./task-text.ts";
 import { safeText } from "./text.ts";
 

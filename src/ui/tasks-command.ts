@@ -2,7 +2,7 @@
 import type { HostCommand } from "../host/api.ts";
 import { defineCommand } from "./commands.ts";
 import { answered, choices, type TasksCommandParts } from "./task-acts.ts";
-import { parseTasksLine } from "./tasks-line.ts";
+import { parseTasksLine } from "./tasks-arguments.ts";
 
 export function tasksCommand(parts: TasksCommandParts): HostCommand {
   return defineCommand("tasks", {

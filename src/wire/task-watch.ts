@@ -6,7 +6,7 @@ import type { HostContext, HostMessage } from "../host/api.ts";
 import { hasTerminal, setWidget } from "../host/widget.ts";
 import { ENDED_TASKS_MESSAGE } from "../log/marks.ts";
 import { endedTasksText } from "../prompts.ts";
-import { liveTaskLines } from "../ui/task-lines.ts";
+import { liveTaskLines } from "../ui/running-tasks.ts";
 
 /** The key of the lines above the editor. */
 export const TASKS_WIDGET = "pi-token-budget:tasks";

@@ -1,7 +1,7 @@
 // A line behind /task: what it means, and which slips are refused before a child runs on them.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseTaskLine } from "../../src/ui/task-line.ts";
+import { parseTaskLine } from "../../src/ui/task-arguments.ts";
 
 const task = (goal: string, more: object = {}) => ({
   ...{ type: "task", goal, category: null, attachments: [], cwd: null, model: null, runner: null },
