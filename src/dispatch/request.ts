@@ -51,7 +51,7 @@ const REQUEST: CheckedObject = {
     attachments: optional(LIST),
     cwd: optional(ANYTHING),
     signal: optional(SIGNAL),
-  },
+  } satisfies Record<keyof DispatchRequest, unknown>,
 };
 
 export interface RequestParts {
