@@ -145,6 +145,20 @@ describe("two dispatchers of one root task", () => {
     expect(most).toBe(2);
   });
 
+  it("let a task wait for tasks of its own, which have a limit of their own", async () => {
+    const place = newPlace();
+    const settings = { maxConcurrentTasks: 1 };
+    const inner = bench([answering("inner")], { place, settings, parent: { agentName: "/root/outer" } });
+    const waiting = runnerOf(async ({ onEvent }) => {
+      const handles = [await inner.dispatcher.dispatch({ goal: "a" }), await inner.dispatcher.dispatch({ goal: "b" })];
+      const results = await Promise.all(handles.map(({ result }) => result));
+      onEvent({ type: "answer", text: results.map(({ result }) => result).join(" and ") });
+    });
+    const { dispatcher } = bench([waiting], { place, settings });
+    const handle = await dispatcher.dispatch({ goal: "g", agentName: "outer" });
+    expect(await handle.result).toMatchObject({ status: "completed", result: "inner and inner" });
+  });
+
   it("in two processes share it too, and a killed one gives its place back", async () => {
     const place = newPlace();
     const child = bundled(new URL("./children/dispatching.ts", import.meta.url));

@@ -1,6 +1,7 @@
 // The tasks that this process runs: each gets a handle at once, waits for a free slot, runs, and ends.
 import { join } from "node:path";
 import { messageOf } from "../../errors.ts";
+import { ROOT_ADDRESS } from "../../task/addresses.ts";
 import type { TaskMembership } from "../../task/context.ts";
 import { taskLayout } from "../../task/layout.ts";
 import { briefSources } from "../brief/sources.ts";
@@ -45,6 +46,8 @@ export class TaskQueue {
   readonly #store: RecordStore;
   readonly #report: (problem: string) => void;
   readonly #slots: Slots;
+  /** By the agent of a task that dispatches tasks itself: its places are none of those that it may hold and wait for. */
+  readonly #nested = new Map<string, Slots>();
   readonly #active = new Map<string, Active>();
   #isStopped = false;
 
@@ -52,11 +55,7 @@ export class TaskQueue {
     this.#parts = parts;
     this.#store = store;
     this.#report = report;
-    this.#slots = new Slots({
-      directory: join(store.meta, "slots"),
-      files: store.locked,
-      max: () => Math.max(1, parts.settings().maxConcurrentTasks),
-    });
+    this.#slots = this.#slotsIn("slots");
   }
 
   get isFull(): boolean {
@@ -155,13 +154,31 @@ export class TaskQueue {
       report: this.#report,
     });
     try {
-      return await this.#slots.run(stop.signal, async () => {
+      return await this.#slotsOf(task.parent).run(stop.signal, async () => {
         await parent.childExtension();
         return run.run();
       });
     } catch (error) {
       return run.giveUp(error);
     }
+  }
+
+  #slotsIn(...names: readonly string[]): Slots {
+    const { settings } = this.#parts;
+    return new Slots({
+      directory: join(this.#store.meta, ...names),
+      files: this.#store.locked,
+      max: () => Math.max(1, settings().maxConcurrentTasks),
+    });
+  }
+
+  /** The places for tasks of this agent: those of the root task, unless the agent is itself one of a task that runs. */
+  #slotsOf(parent: string): Slots {
+    const isOfTask = ({ task }: TaskRecord) => task.status === "processing" && task.agent === parent;
+    if (parent === ROOT_ADDRESS || !this.#store.list().records.some(isOfTask)) return this.#slots;
+    const own = this.#nested.get(parent) ?? this.#slotsIn("nested-slots", parent.replaceAll("/", "."));
+    this.#nested.set(parent, own);
+    return own;
   }
 
   #membershipOf({ task }: TaskRecord): TaskMembership {
