@@ -6,9 +6,10 @@ import { expect, it, vi } from "vitest";
 import { temporaryDirectory } from "../storage/disks.ts";
 
 const LOCKED = {
-  "": { name: "x" },
+  "": { name: "x", optionalDependencies: { own: "4.0.0" } },
   "node_modules/a": { version: "1.0.0" },
   "node_modules/b": { version: "2.0.0", dev: true },
+  "node_modules/own": { version: "4.0.0", optional: true },
   "node_modules/for-another-system": { version: "3.0.0", optional: true },
 };
 
@@ -44,6 +45,10 @@ it("what is missing, of another version, or left over is", async () => {
   const called = "npm was called";
   expect(await ensured(undefined)).toBe(called);
   expect(await ensured(installed)).toBe(called);
+  // An optional library of the package's own that came with an update.
+  const { "node_modules/own": own, ...others } = installed;
+  expect(await ensured({ ...others, "node_modules/b": dev })).toBe(called);
+  expect(await ensured({ ...others, "node_modules/b": dev, "node_modules/own": own })).toBe(false);
   expect(await ensured({ ...installed, "node_modules/b": { ...dev, version: "2.0.1" } })).toBe(called);
   expect(await ensured({ ...installed, "node_modules/b": dev, "node_modules/c": { version: "1.0.0" } })).toBe(called);
 });
