@@ -4,6 +4,7 @@ import { messageOf } from "../errors.ts";
 import { sizeOf } from "../storage/blobs.ts";
 import { NODE_DISK } from "../storage/disk.ts";
 import { readPlainFile } from "../storage/plain-file.ts";
+import { textIfUtf8 } from "../storage/text.ts";
 import type { WorkerAnswer, WorkerRequest } from "./answers.ts";
 import { formOf, isTable } from "./forms.ts";
 import { boundedText, type Extracted, pagesText, sheetsText } from "./render.ts";
@@ -38,23 +39,13 @@ export async function extractText(path: string, maxChars: number, options: Extra
     if (bytes > FILE_MAX_BYTES) return none("the file is too large to be read here; use your tools");
     const content = readPlainFile(NODE_DISK, path, "The file");
     if (content === undefined) return none("the file is gone");
-    const text = form === "text" ? utf8Text(content.bytes) : undefined;
+    const text = form === "text" ? textIfUtf8(content.bytes) : undefined;
     if (text !== undefined) return { type: "text", ...boundedText(text, maxChars, { isTable: isTable(path) }) };
     // A copy of its own: small buffers share one.
     return await parsed({ form, bytes: Uint8Array.from(content.bytes), maxChars }, path, options);
   } catch (error) {
     signal?.throwIfAborted();
     return none(`${messageOf(error)}; read the file with your tools`);
-  }
-}
-
-/** Undefined for another encoding, and for bytes that are no text. */
-function utf8Text(bytes: Buffer): string | undefined {
-  if (bytes.includes(0)) return undefined;
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    return undefined;
   }
 }
 

@@ -23,6 +23,16 @@ export function textOfUtf8(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString(isAscii(bytes) ? "latin1" : "utf8");
 }
 
+/** Undefined for another encoding, and for bytes that are no text. */
+export function textIfUtf8(bytes: Uint8Array): string | undefined {
+  if (bytes.includes(0)) return undefined;
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
 export function utf8Bytes(text: string): number {
   return Buffer.byteLength(text, "utf8");
 }

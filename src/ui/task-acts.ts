@@ -5,7 +5,7 @@ import type { FileView, TaskView } from "../dispatch/task-view.ts";
 import { messageOf, shownValue } from "../errors.ts";
 import { grouped } from "../figures.ts";
 import type { HostContext } from "../host/api.ts";
-import { headOf, plainLine } from "../storage/text.ts";
+import { headOf, plainLine, textIfUtf8 } from "../storage/text.ts";
 import type { TodoItem } from "../todo/list.ts";
 import { CHOICES_MAX, type Choice } from "./commands.ts";
 import { type FollowParts, follow } from "./task-commands.ts";
@@ -94,13 +94,7 @@ async function textOf(board: TaskBoard, taskId: string, { id }: FileView): Promi
   const { stream } = await board.openFile(taskId, id, { viewer: "person" });
   const pieces: Uint8Array[] = [];
   for await (const piece of stream) pieces.push(piece);
-  const bytes = Buffer.concat(pieces);
-  if (bytes.includes(0)) return undefined;
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
+  return textIfUtf8(Buffer.concat(pieces));
 }
 
 async function stop({ task, board }: Act): Promise<string> {
