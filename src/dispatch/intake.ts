@@ -7,7 +7,7 @@ import type { DispatcherParts } from "./parts.ts";
 import { dailyQuota } from "./quota.ts";
 import { agentOfRun, PROGRESS_QUEUED, titleOf } from "./record/rules.ts";
 import { newId, nowText, type TaskRecord, type TaskRow } from "./record/schema.ts";
-import type { RecordStore } from "./record/store.ts";
+import type { Admit, RecordStore } from "./record/store.ts";
 import { checkedRequest, type DispatchRequest, freeAddress } from "./request.ts";
 import { choiceAgain, chosenModel } from "./routing.ts";
 import type { AcceptedTask } from "./run/queue.ts";
@@ -34,7 +34,6 @@ export class Intake {
     const parts = { parent, runners: this.#runners, baseDirectory, taskId: id };
     const { goal, context, choice, runner, address, pinned, attachments, cwd } = checkedRequest(request, parts);
     const model = await chosenModel(this.#parts, runner, { category: choice.category, pinned });
-    await this.#assertQuota();
     await parent.flush?.();
     const now = nowText();
     const names = attachments.map(({ filename }) => filename);
@@ -60,7 +59,7 @@ export class Intake {
     };
     const { signal } = request;
     const claim = request.agentName === undefined ? undefined : () => this.#assertFree(request, id);
-    const record = await this.#store.create(task, attachments, { signal, claim });
+    const record = await this.#store.create(task, attachments, { signal, claim, admit: this.#admit() });
     return { record, runner, signal };
   }
 
@@ -75,14 +74,14 @@ export class Intake {
     const pinned = old.modelPinned ? (old.model ?? undefined) : undefined;
     const { own: categoryOwn, category } = choiceAgain(old, this.#parts.parent, runner);
     const model = await chosenModel(this.#parts, runner, { category, pinned });
-    await this.#assertQuota();
+    await this.#admit()?.(await this.#store.usedOn(nowText()));
     const record = await this.#store.restart(old.id, (task) => ({
       ...task,
       category,
       categoryOwn,
       ...this.#started(),
       model,
-      agent: agentOfRun(task, task.runs + 1),
+      agent: this.#freeAgain(task),
       runs: task.runs + 1,
       updated: nowText(),
     }));
@@ -106,20 +105,32 @@ export class Intake {
     );
   }
 
-  async #assertQuota(): Promise<void> {
+  /** The address of a task's next run. No task is named like a run, but another session may have joined under that name. */
+  #freeAgain(task: TaskRow): string {
+    const address = agentOfRun(task, task.runs + 1);
+    if (!this.#parts.parent.agents().some(({ agentName }) => agentName === address)) return address;
+    throw new TokenBudgetError(
+      "name_collision",
+      `The next run of task ${task.id} would be ${address}, and ${address} is another agent of this root task. Nothing was changed. Dispatch its goal as a new task.`,
+    );
+  }
+
+  /** Asks the quotas, and counts a refusal; undefined where there are none. */
+  #admit(): Admit | undefined {
     const { quota, settings } = this.#parts;
     const daily = settings().taskQuota;
     const quotas = [...(daily === null ? [] : [dailyQuota(daily)]), ...(quota ? [quota] : [])];
-    if (quotas.length === 0) return;
-    const used = await this.#store.usedOn(nowText());
-    for (const ask of quotas) {
-      const answer = await ask(used);
-      if (answer.allowed) continue;
-      await this.#store.addRefusal("task");
-      throw new TokenBudgetError(
-        "refused",
-        `The task was not dispatched: ${answer.reason}. Nothing was stored. Wait until tomorrow, or have the quota raised.`,
-      );
-    }
+    if (quotas.length === 0) return undefined;
+    return async (used) => {
+      for (const ask of quotas) {
+        const answer = await ask(used);
+        if (answer.allowed) continue;
+        await this.#store.addRefusal("task");
+        throw new TokenBudgetError(
+          "refused",
+          `The task was not dispatched: ${answer.reason}. Nothing was stored. Wait until tomorrow, or have the quota raised.`,
+        );
+      }
+    };
   }
 }

@@ -10,7 +10,7 @@ export type QuotaAnswer =
       readonly reason: string;
     };
 
-/** Asked before a task is stored; what it throws refuses the dispatch. */
+/** Asked before a task is stored, and again when another one was taken meanwhile; what it throws refuses the dispatch. */
 export type Quota = (usage: QuotaUsage) => QuotaAnswer | Promise<QuotaAnswer>;
 
 /** Limits of one day, in UTC. */

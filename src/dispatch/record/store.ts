@@ -23,8 +23,13 @@ const LEDGER_LOCK = { name: "usage", shown: "The ledger of what tasks used" };
 
 export interface CreateOptions {
   readonly signal?: AbortSignal | undefined;
+  /** Throws where the name of the task's agent is not free; no other record that claims one is stored meanwhile. */
   readonly claim?: (() => void) | undefined;
+  /** Throws where a quota refuses one more task; asked again when another task was taken meanwhile. */
+  readonly admit?: Admit | undefined;
 }
+
+export type Admit = (used: QuotaUsage) => Promise<void>;
 
 export interface Recovery {
   readonly problems: readonly string[];
@@ -105,17 +110,15 @@ export class RecordStore {
     return { records, problems, unreadable };
   }
 
-  /**
-   * Stores the originals, then the record that names them; a failure leaves nothing of the task. `claim` throws where the
-   * name of the task's agent is not free; no other record that claims one is stored in the meantime.
-   */
+  /** Stores the originals, then the record that names them; a failure leaves nothing of the task. */
   async create(
     task: TaskRow,
     originals: readonly NewFile[],
-    { signal, claim }: CreateOptions = {},
+    { signal, claim, admit }: CreateOptions = {},
   ): Promise<TaskRecord> {
     try {
       await this.#assertLedger();
+      let taken = await this.#asked(admit);
       const files = await this.files.add(task.id, originals, { signal });
       const record: TaskRecord = { task, files, usage: [] };
       const commit = () =>
@@ -125,18 +128,42 @@ export class RecordStore {
           this.ledger.addTask(task.id);
           return record;
         });
-      if (claim === undefined) await commit();
-      else
-        await this.#store.hold(NAMES_LOCK, async () => {
-          claim();
-          await commit();
-        });
+      const claimed = () => this.#ifStill(taken, commit);
+      const locked = () =>
+        claim === undefined
+          ? claimed()
+          : this.#store.hold(NAMES_LOCK, () => {
+              claim();
+              return claimed();
+            });
+      while (!(await locked())) taken = await this.#asked(admit);
       this.files.opened(task.id);
       return record;
     } catch (error) {
       this.files.removeTask(task.id);
       throw error;
     }
+  }
+
+  /** How many tasks had been taken today when the quota was asked; undefined without one. */
+  async #asked(admit: Admit | undefined): Promise<number | undefined> {
+    if (admit === undefined) return undefined;
+    const used = this.ledger.usedOn(nowText());
+    await admit(used);
+    return used.tasks;
+  }
+
+  /**
+   * Commits where no other task was taken since a quota was asked, and says whether. A quota may take long, so it is not
+   * asked under the lock.
+   */
+  async #ifStill(taken: number | undefined, commit: () => Promise<unknown>): Promise<boolean> {
+    const isStill = async () => {
+      if (taken !== undefined && this.ledger.usedOn(nowText()).tasks !== taken) return false;
+      await commit();
+      return true;
+    };
+    return taken === undefined ? isStill() : this.#store.hold(LEDGER_LOCK, isStill);
   }
 
   /** The tasks that run, or wait, and what is wrong with those of which it cannot be known. */

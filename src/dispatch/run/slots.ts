@@ -9,7 +9,10 @@ import type { LockedFiles } from "../../storage/locked-files.ts";
 import { readProcessNote, writeProcessNote } from "../../storage/process-note.ts";
 import { isRunning, thisProcess } from "../../storage/processes.ts";
 
-/** How often a waiting task looks whether another dispatcher has given a place back; places of this one are known at once. */
+/**
+ * How often a waiting task looks whether another dispatcher has given a place back; places of this one are known at once. It is
+ * no watch on the folder: a process that was killed removes no note, so somebody has to look anyway.
+ */
 const LOOK_MS = 500;
 const LOCK = { name: "slots", shown: "The places of running tasks" };
 
