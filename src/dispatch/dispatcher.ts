@@ -124,8 +124,8 @@ export class TaskDispatcher {
   }
 
   /**
-   * Runs a task that has ended once more, as another agent, with the category of its content. Its old products are dropped,
-   * intermediate files are kept.
+   * Runs a task that has ended once more, as another agent, with the category of its content. Its products and its result stay
+   * until that run is completed, and are replaced then; intermediate files are kept.
    *
    * @throws TokenBudgetError (rejects) as `get` and `dispatch` do; `refused` also where it runs, or its runner is not here.
    */

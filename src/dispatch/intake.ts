@@ -49,6 +49,7 @@ export class Intake {
       context,
       runner: runner.name,
       ...this.#started(),
+      result: null,
       model,
       modelPinned: pinned !== undefined,
       cwd,
@@ -89,9 +90,9 @@ export class Intake {
   }
 
   /** The fields that every run starts with. */
-  #started(): Pick<TaskRow, "status" | "progress" | "steps" | "result" | "error" | "process"> {
+  #started(): Pick<TaskRow, "status" | "progress" | "steps" | "error" | "process"> {
     const progress = this.#mustWait() ? PROGRESS_QUEUED : "";
-    return { status: "processing", progress, steps: [], result: null, error: null, process: this.#self };
+    return { status: "processing", progress, steps: [], error: null, process: this.#self };
   }
 
   /** A name belongs to one agent: also to one that has not joined yet. */

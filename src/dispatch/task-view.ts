@@ -98,7 +98,10 @@ export interface TaskView {
   readonly progress: string;
   /** What it did, oldest first: at most 200 lines of 500 characters. */
   readonly steps: readonly string[];
-  /** The child's last answer, at most 200,000 characters; null until it is completed. */
+  /**
+   * The child's last answer, at most 200,000 characters; null until a run of it is completed. A later run leaves it until it is completed
+   * too.
+   */
   readonly result: string | null;
   /** Why it failed, such as `interrupted`; null when it did not. */
   readonly error: string | null;
@@ -110,7 +113,10 @@ export interface TaskView {
   readonly updated: string;
   /** What was attached. */
   readonly files: readonly FileView[];
-  /** Finished products. */
+  /**
+   * Finished products. Those of the last completed run stay while it runs again, and after a run that was not completed; half
+   * products beside them are intermediate.
+   */
   readonly outputs: readonly FileView[];
   /** Everything else that it made, newest first. */
   readonly intermediates: readonly FileView[];

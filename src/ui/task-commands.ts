@@ -39,7 +39,7 @@ export async function follow(
   if (endsWithRun(ctx)) {
     show(ctx, startText(task));
     const ended = await result;
-    if (ended.result) await print(ctx, ended.result);
+    if (ended.status === "completed" && ended.result) await print(ctx, ended.result);
     return endText(ended);
   }
   started(handle);

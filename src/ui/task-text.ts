@@ -1,4 +1,5 @@
 // Tasks as a person reads them: one whole, the list, how one ended. Pure.
+import { productsHeading } from "../dispatch/products.ts";
 import type { FileView, TaskView } from "../dispatch/task-view.ts";
 import { counted, grouped } from "../figures.ts";
 import { shorten } from "../storage/text.ts";
@@ -24,7 +25,9 @@ export function startText({ id, progress, title }: TaskView): string {
 export function endText(task: TaskView): string {
   const { id, outputs } = task;
   const files =
-    outputs.length === 0 ? "No file came of it" : `Files: ${names(outputs)}; /tasks ${id} save puts them here`;
+    outputs.length === 0
+      ? "No file came of it"
+      : `${productsHeading(task)}: ${names(outputs)}; /tasks ${id} save puts them here`;
   return safeText(`Task ${id} ${statusText(task)}: ${task.title}. ${files}. /tasks ${id} shows it.`);
 }
 
@@ -67,7 +70,9 @@ export function taskText(task: TaskView, todos: readonly TodoItem[] = []): strin
         ]),
     ...(todos.length === 0 ? [] : [wholeList(todos, task.status === "processing" ? "running" : "past")]),
     ...section("Attached", files),
-    ...(outputs.length === 0 && task.status !== "processing" ? ["Files: none came of it"] : section("Files", outputs)),
+    ...(outputs.length === 0 && task.status !== "processing"
+      ? ["Files: none came of it"]
+      : section(productsHeading(task), outputs)),
     ...section("Intermediate", intermediates),
     ...usage
       .slice(-USAGE_SHOWN_MAX)
@@ -75,7 +80,13 @@ export function taskText(task: TaskView, todos: readonly TodoItem[] = []): strin
         (row) =>
           `Used: ${row.model}, ${counted(row.input, "token")} in, ${grouped(row.cached)} cached, ${grouped(row.output)} out${row.amount === null ? "" : `, cost ${row.amount}`}`,
       ),
-    ...(result === null || result === "" ? [] : ["", shorten(result, RESULT_SHOWN_CHARS)]),
+    ...(result === null || result === ""
+      ? []
+      : [
+          "",
+          ...(task.status === "completed" ? [] : ["The result of the run before:"]),
+          shorten(result, RESULT_SHOWN_CHARS),
+        ]),
   ];
   return safeText(lines.join("\n"));
 }

@@ -2,6 +2,7 @@
 // (null): an agent's call never inherits.
 import { once } from "node:events";
 import type { TaskDispatcher } from "../dispatch/dispatcher.ts";
+import { productsHeading } from "../dispatch/products.ts";
 import type { FileView, TaskHandle, TaskView } from "../dispatch/task-view.ts";
 import { TokenBudgetError } from "../errors.ts";
 import { assertArgument, fieldOf, OBJECT } from "../options.ts";
@@ -226,7 +227,8 @@ function resultText({ id, result }: TaskView): string {
   return `Task ${id} is completed.\n\n${head}${rest}`;
 }
 
-function fileLines({ outputs, intermediates }: TaskView): string[] {
+function fileLines(task: TaskView): string[] {
+  const { outputs, intermediates } = task;
   const line = (what: string, files: readonly FileView[]) => {
     if (files.length === 0) return [];
     const more = files.length > FILES_SHOWN_MAX ? `, and ${files.length - FILES_SHOWN_MAX} more` : "";
@@ -235,5 +237,5 @@ function fileLines({ outputs, intermediates }: TaskView): string[] {
       .map(({ path, size, partial }) => `${path} (${size} bytes${partial ? ", partial" : ""})`);
     return [`${what}: ${names.join(", ")}${more}.`];
   };
-  return [...line("Files", outputs), ...line("Intermediate files", intermediates)];
+  return [...line(productsHeading(task), outputs), ...line("Intermediate files", intermediates)];
 }

@@ -1,6 +1,7 @@
 // The tasks of a session while they run, and their ends: a person sees the first, and the model is told of the second with its
 // next prompt. What it may not read it is not told of.
 import type { TaskDispatcher } from "../dispatch/dispatcher.ts";
+import { areOfRunBefore } from "../dispatch/products.ts";
 import type { LiveTask, TaskHandle, TaskView } from "../dispatch/task-view.ts";
 import type { HostContext, HostMessage } from "../host/api.ts";
 import { hasTerminal, setWidget } from "../host/widget.ts";
@@ -88,8 +89,9 @@ export class TaskWatch {
   }
 }
 
-function toldRow({ id, status, title, error, outputs }: TaskView): string {
-  const files = outputs.slice(0, FILES_TOLD_MAX).map(({ path }) => path);
+function toldRow(task: TaskView): string {
+  const { id, status, title, error, outputs } = task;
+  const files = (areOfRunBefore(task) ? [] : outputs).slice(0, FILES_TOLD_MAX).map(({ path }) => path);
   const row = { id, status, goal: title, ...(error === null ? {} : { error }), files };
   return JSON.stringify(row).toWellFormed();
 }

@@ -77,7 +77,7 @@ describe("a task", () => {
     expect(JSON.stringify(task)).not.toContain(records);
   });
 
-  it("runs again without its old outputs and with its old intermediates, and is removed whole", async () => {
+  it("runs again: its new outputs replace the old, and its old intermediates stay, and is removed whole", async () => {
     let run = 0;
     const { dispatcher, records, file } = bench([
       runnerOf(({ cwd, onEvent }) => {
@@ -89,7 +89,7 @@ describe("a task", () => {
     ]);
     const first = await (await dispatcher.dispatch({ goal: "g", attachments: [file("in.txt", "x")] })).result;
     const again = await dispatcher.rerun(first.id);
-    expect(again.task).toMatchObject({ status: "processing", outputs: [], result: null });
+    expect(again.task).toMatchObject({ status: "processing", outputs: first.outputs, result: "run 1" });
     const second = await again.result;
     expect(second.result).toBe("run 2");
     expect(second.agent).not.toBe(first.agent);

@@ -86,14 +86,17 @@ export interface TaskEnd {
   readonly error: string | null;
 }
 
-/** The task after its run; a task that has already ended is returned as it is, since statuses only move forward. */
+/**
+ * The task after its run; a task that has already ended is returned as it is, since statuses only move forward. Without a
+ * result it keeps that of the run before.
+ */
 export function ended(task: TaskRow, { status, result, error }: TaskEnd, now: string): TaskRow {
   if (task.status !== "processing") return task;
   return {
     ...task,
     status,
     progress: "",
-    result: result === null ? null : shorten(result, RESULT_MAX_CHARS).toWellFormed(),
+    result: result === null ? task.result : shorten(result, RESULT_MAX_CHARS).toWellFormed(),
     error: error === null ? null : shorten(error.trim(), ERROR_MAX_CHARS).toWellFormed(),
     process: null,
     updated: now,
@@ -102,6 +105,39 @@ export function ended(task: TaskRow, { status, result, error }: TaskEnd, now: st
 
 export function filesByRole(files: readonly FileRow[], role: FileRole): readonly FileRow[] {
   return files.filter((file) => file.role === role);
+}
+
+export interface FilesAfterRun {
+  readonly files: readonly FileRow[];
+  /** Those that are named no more. */
+  readonly dropped: readonly FileRow[];
+}
+
+/**
+ * A run that came to its end replaces the products of those before. Any other one replaces none that are whole: half products
+ * beside them, or beside newer ones, count as intermediate.
+ */
+export function filesAfterRun(
+  before: readonly FileRow[],
+  made: readonly FileRow[],
+  status: TaskEnd["status"],
+): FilesAfterRun {
+  const old = filesByRole(before, "output");
+  const fresh = filesByRole(made, "output");
+  const keepsOld = status !== "completed" && (fresh.length === 0 || old.some(({ partial }) => !partial));
+  const asIntermediate = (rows: readonly FileRow[]) => rows.map((row) => ({ ...row, role: "intermediate" as const }));
+  return {
+    // New intermediates before the old: of two with one name the newer comes first.
+    files: [
+      ...filesByRole(before, "input"),
+      ...(keepsOld ? old : fresh),
+      ...(keepsOld ? asIntermediate(fresh) : []),
+      ...filesByRole(made, "intermediate"),
+      ...(keepsOld || status === "completed" ? [] : asIntermediate(old)),
+      ...filesByRole(before, "intermediate"),
+    ],
+    dropped: status === "completed" ? old : [],
+  };
 }
 
 /**

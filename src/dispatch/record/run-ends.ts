@@ -5,7 +5,7 @@ import type { NewFile } from "../files/roles.ts";
 import type { FileStore } from "./file-store.ts";
 import type { UsageLedger } from "./ledger.ts";
 import { thereIs } from "./record-files.ts";
-import { ERROR_INTERRUPTED, ended, filesByRole, isInRun, type RunOfTask, type TaskEnd } from "./rules.ts";
+import { ERROR_INTERRUPTED, ended, filesAfterRun, isInRun, type RunOfTask, type TaskEnd } from "./rules.ts";
 import { type FileRow, nowText, type TaskRecord, type TaskRow, type UsageRow } from "./schema.ts";
 import { UsageSum } from "./usage.ts";
 
@@ -52,9 +52,10 @@ export class RunEnds {
       return await this.#parts.store.hold(lockOf(source), (held) => {
         const before = thereIs(readJson(source), run.id);
         if (!isInRun(before.task, run)) return before;
-        const after = withEnd(before, end, { ...rest, rows });
+        const { after, dropped } = withEnd(before, end, { ...rest, rows });
         replaceJson(held, source, { fields: source.fields(after) });
         isUsed = true;
+        this.#parts.files.remove(dropped);
         rest.clear?.();
         return after;
       });
@@ -72,7 +73,7 @@ export class RunEnds {
       const end = { status: "failed", result: null, error: ERROR_INTERRUPTED } as const;
       const rows = await this.#parts.files.add(run.id, filesOf(before), { partial: true });
       try {
-        const after = withEnd(before, end, { rows, usage: this.#usageOf(run) });
+        const { after } = withEnd(before, end, { rows, usage: this.#usageOf(run) });
         replaceJson(held, source, { fields: source.fields(after) });
       } catch (error) {
         this.#parts.files.remove(rows);
@@ -96,17 +97,19 @@ interface EndOfRun extends Pick<RunYield, "usage" | "steps"> {
   readonly rows: readonly FileRow[];
 }
 
-function withEnd(before: TaskRecord, end: TaskEnd, { rows, usage = [], steps }: EndOfRun): TaskRecord {
+interface Ended {
+  readonly after: TaskRecord;
+  /** Files that the record names no more. */
+  readonly dropped: readonly FileRow[];
+}
+
+function withEnd(before: TaskRecord, end: TaskEnd, { rows, usage = [], steps }: EndOfRun): Ended {
   const task = ended(before.task, end, nowText());
-  return {
+  const { files, dropped } = filesAfterRun(before.files, rows, end.status);
+  const after = {
     task: steps === undefined ? task : { ...task, steps },
-    // New intermediates before the old: of two with one name the newer comes first.
-    files: [
-      ...filesByRole(before.files, "input"),
-      ...filesByRole(rows, "output"),
-      ...filesByRole(rows, "intermediate"),
-      ...filesByRole(before.files, "intermediate"),
-    ],
+    files,
     usage: [...before.usage, ...usage],
   };
+  return { after, dropped };
 }

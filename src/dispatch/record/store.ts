@@ -12,9 +12,9 @@ import { FileStore } from "./file-store.ts";
 import { type IndexRow, indexRow, RecordIndex } from "./index.ts";
 import { UsageLedger } from "./ledger.ts";
 import { isRecordId, recordFile, recordIds, refusalsFile, thereIs } from "./record-files.ts";
-import { filesByRole, type RunOfTask, type TaskEnd } from "./rules.ts";
+import type { RunOfTask, TaskEnd } from "./rules.ts";
 import { type LeftByDead, RunEnds, type RunYield } from "./run-ends.ts";
-import { type FileRow, newId, nowText, type Refusal, type TaskRecord, type TaskRow } from "./schema.ts";
+import { newId, nowText, type Refusal, type TaskRecord, type TaskRow } from "./schema.ts";
 
 const REFUSALS_MAX = 500;
 /** No record has this name: ids are longer. */
@@ -203,22 +203,18 @@ export class RecordStore {
     return this.#ends.finish(run, end, left);
   }
 
-  /** Opens another run: drops the old outputs, rows and bytes, and keeps the rest. */
+  /** Opens another run. What the last one has made stays until this one ends. */
   async restart(id: string, change: (task: TaskRow) => TaskRow): Promise<TaskRecord> {
     await this.#assertLedger();
-    let dropped: readonly FileRow[] = [];
-    const record = await this.update(id, ({ task, files, usage }) => {
+    return this.update(id, ({ task, ...rest }) => {
       if (task.status === "processing") {
         throw new TokenBudgetError(
           "refused",
           `Task ${id} is still running; cancel it or wait for its end, then run it again.`,
         );
       }
-      dropped = filesByRole(files, "output");
-      return { task: change(task), files: files.filter((file) => file.role !== "output"), usage };
+      return { ...rest, task: change(task) };
     });
-    this.files.remove(dropped);
-    return record;
   }
 
   /** Removes what `before` removes, then the record, then the bytes; no run of it begins meanwhile. */
