@@ -1,6 +1,7 @@
 // A dispatcher with its runners.
 import { TaskDispatcher } from "./dispatcher.ts";
 import type { DispatchParent, RouteDoor } from "./parent.ts";
+import type { DispatcherParts } from "./parts.ts";
 import type { Quota } from "./quota.ts";
 import { cliRunner } from "./run/cli-runner.ts";
 import { type ChildExtension, sessionRunner } from "./run/session-runner.ts";
@@ -43,10 +44,12 @@ export interface TaskDispatcherOptions {
 
 export interface DispatcherOptions extends TaskDispatcherOptions {
   readonly childExtension: ChildExtension;
+  /** See `DispatcherParts`. */
+  readonly interrupted?: DispatcherParts["interrupted"];
 }
 
 export function openDispatcher(parent: DispatchParent, options: DispatcherOptions): TaskDispatcher {
-  const { childExtension, sdk, extensions, cli, route, quota, limits, report } = options;
+  const { childExtension, sdk, extensions, cli, route, quota, limits, report, interrupted } = options;
   const settings = (): TaskSettings => ({ ...DEFAULT_TASK_SETTINGS, ...parent.settings?.(), ...options.settings });
   const own = [
     sessionRunner({
@@ -70,5 +73,6 @@ export function openDispatcher(parent: DispatchParent, options: DispatcherOption
     baseDirectory: options.baseDirectory ?? process.cwd(),
     limits,
     report,
+    interrupted,
   });
 }

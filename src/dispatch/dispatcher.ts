@@ -52,9 +52,10 @@ export class TaskDispatcher {
   readonly #intake: Intake;
   readonly #queue: TaskQueue;
   readonly #reader: TaskReader;
+  readonly #self = thisProcess();
   /** Dispatches that are being checked and stored. */
   readonly #opening = new Set<Promise<TaskHandle>>();
-  readonly #recovered: Promise<void>;
+  #recovered: Promise<void>;
 
   /** Use `createTaskDispatcher`. */
   constructor(parts: DispatcherParts) {
@@ -86,7 +87,7 @@ export class TaskDispatcher {
    */
   async list(options: ListOptions = {}): Promise<readonly (TaskView | RestrictedTask)[]> {
     assertLook("list", options, { limit: optional(COUNT) });
-    await this.#recovered;
+    await this.#upToDate();
     return this.#reader.list(options.viewer, options.limit);
   }
 
@@ -96,7 +97,7 @@ export class TaskDispatcher {
    * @throws TokenBudgetError (rejects) `storage_failed`: the disk.
    */
   async ids(): Promise<readonly string[]> {
-    await this.#recovered;
+    await this.#upToDate();
     return this.#store.ids();
   }
 
@@ -108,7 +109,7 @@ export class TaskDispatcher {
    */
   async get(taskId: string, options: LookOptions = {}): Promise<TaskView> {
     assertLook("get", options);
-    await this.#recovered;
+    await this.#upToDate();
     return taskView(this.#reader.record(taskId, options.viewer));
   }
 
@@ -119,7 +120,7 @@ export class TaskDispatcher {
    */
   async openFile(taskId: string, fileId: string, options: LookOptions = {}): Promise<OpenedFile> {
     assertLook("openFile", options);
-    await this.#recovered;
+    await this.#upToDate();
     return this.#reader.openFile(taskId, fileId, options.viewer);
   }
 
@@ -143,7 +144,7 @@ export class TaskDispatcher {
    */
   async cancel(taskId: string, options: LookOptions = {}): Promise<void> {
     assertLook("cancel", options);
-    await this.#recovered;
+    await this.#upToDate();
     this.#reader.record(taskId, options.viewer);
     await this.running(taskId)?.cancel();
   }
@@ -155,7 +156,7 @@ export class TaskDispatcher {
    */
   async remove(taskId: string, options: LookOptions = {}): Promise<void> {
     assertLook("remove", options);
-    await this.#recovered;
+    await this.#upToDate();
     this.#reader.record(taskId, options.viewer);
     await this.running(taskId)?.cancel();
     // Before the record, so that what fails halfway can be tried again.
@@ -211,19 +212,38 @@ export class TaskDispatcher {
   }
 
   async #ready(): Promise<void> {
-    await this.#recovered;
+    await this.#upToDate();
     if (this.#queue.isStopped || this.#parts.parent.ended === true)
       throw new TokenBudgetError("refused", "This session has ended; tasks are dispatched from a running one.");
+  }
+
+  /** What processes that died since have left is brought to its end before anybody sees it. */
+  #upToDate(): Promise<void> {
+    const { report } = this.#parts;
+    this.#recovered = this.#recovered.then(async () => {
+      if (this.#hasLeft()) await this.#recover((problem) => report?.(problem));
+    });
+    return this.#recovered;
+  }
+
+  #hasLeft(): boolean {
+    try {
+      return this.#store.hasLeft(this.#self);
+    } catch {
+      // The disk fails: what is asked for says so itself.
+      return false;
+    }
   }
 
   async #recover(report: (problem: string) => void): Promise<void> {
     try {
       const workRoot = this.#workRoot;
-      const { problems } = await this.#store.recover(thisProcess(), {
+      const { problems, interrupted } = await this.#store.recover(this.#self, {
         filesOf: (record) => leftByDead(record, workRoot),
         clear: ({ id: taskId, cwd }) => removeLeftovers({ taskId, workRoot, cwd }),
       });
       for (const problem of problems) report(problem);
+      if (interrupted.length > 0) this.#parts.interrupted?.(interrupted.map(taskView));
       await sweepWork(workRoot, (id, clear) => this.#store.whileEnded(id, clear));
     } catch (error) {
       report(messageOf(error));

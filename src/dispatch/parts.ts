@@ -3,6 +3,7 @@ import type { DispatchParent, RouteDoor } from "./parent.ts";
 import type { Quota } from "./quota.ts";
 import type { Runner } from "./runner.ts";
 import type { RunLimits, TaskSettings } from "./settings.ts";
+import type { TaskView } from "./task-view.ts";
 
 export interface DispatcherParts {
   readonly parent: DispatchParent;
@@ -18,4 +19,6 @@ export interface DispatcherParts {
   readonly limits?: Partial<RunLimits> | undefined;
   /** Called with problems that belong to no task's record. */
   readonly report?: ((problem: string) => void) | undefined;
+  /** Told of tasks that were found without their process, after their end was stored. */
+  readonly interrupted?: ((tasks: readonly TaskView[]) => void) | undefined;
 }

@@ -32,8 +32,13 @@ export class TaskWatch {
 
   /** A task that nobody waits for has begun. */
   follow({ task, result }: TaskHandle): void {
-    void result.then(() => this.#untold.add(task.id));
+    void result.then(() => this.tell(task));
     this.draw();
+  }
+
+  /** The end of a task is yet to be told. */
+  tell({ id }: Pick<TaskView, "id">): void {
+    this.#untold.add(id);
   }
 
   /** Draws what runs, and goes on as long as something does. */

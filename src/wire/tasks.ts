@@ -3,7 +3,7 @@
 import { resolve } from "node:path";
 import { modelName } from "../category/labels.ts";
 import type { TaskDispatcher } from "../dispatch/dispatcher.ts";
-import type { LiveTask, TaskHandle } from "../dispatch/task-view.ts";
+import type { LiveTask, TaskHandle, TaskView } from "../dispatch/task-view.ts";
 import { counted } from "../figures.ts";
 import type { ItemSource } from "../history/source.ts";
 import { inHome } from "../host/agent-dir.ts";
@@ -20,6 +20,7 @@ import { todosOfHistory } from "../todo/of-history.ts";
 import { showAnswer } from "../ui/answer.ts";
 import { isConfirmed } from "../ui/ask.ts";
 import { taskCommand } from "../ui/task-commands.ts";
+import { endText } from "../ui/task-text.ts";
 import { tasksCommand } from "../ui/tasks-command.ts";
 import { launcherTask } from "./root-task.ts";
 import type { Sessions, Wiring } from "./sessions.ts";
@@ -72,7 +73,16 @@ class SessionDispatcher {
 }
 
 export function taskSteps(host: Host, sessions: Sessions, wiring: Wiring, hasTool: boolean) {
-  const dispatcher = new SessionDispatcher((ctx) => open(host, sessions, ctx, wiring));
+  const dispatcher = new SessionDispatcher((ctx) =>
+    open(host, sessions, ctx, {
+      wiring,
+      interrupted: (tasks) => {
+        host.notices.show(ctx, tasks.map(endText).join("\n"), "warning");
+        const { agent } = sessions.of(ctx).task;
+        for (const task of tasks) if (task.parent === agent) watch.tell(task);
+      },
+    }),
+  );
   const watch = new TaskWatch(
     () => dispatcher.active(),
     () => sessions.running.context(),
@@ -131,7 +141,7 @@ export function taskSteps(host: Host, sessions: Sessions, wiring: Wiring, hasToo
       const { context, parent, problem } = sessions.of(ctx).task;
       records = parent !== null || problem !== undefined ? undefined : taskLayout(context.storageRoot, context).records;
       if (!hasRecords()) return;
-      await (await dispatcher.of(ctx)).list({ viewer: "person" });
+      await (await dispatcher.of(ctx)).ids();
     },
     leave,
     /** What has ended since is told with the prompt, as data. */
@@ -163,11 +173,21 @@ function journalOf(sessions: Sessions, ctx: HostContext, agent: string): Promise
   return new JournalReader({ directory, agent }).refresh();
 }
 
-async function open(host: Host, sessions: Sessions, ctx: HostContext, wiring: Wiring): Promise<TaskDispatcher> {
+interface OpenParts {
+  readonly wiring: Wiring;
+  readonly interrupted: (tasks: readonly TaskView[]) => void;
+}
+
+async function open(
+  host: Host,
+  sessions: Sessions,
+  ctx: HostContext,
+  { wiring, interrupted }: OpenParts,
+): Promise<TaskDispatcher> {
   const { openDispatcher } = await import("../dispatch/create.ts");
   const report = (problem: string) => host.notices.show(ctx, `pi-token-budget: ${problem}`, "warning");
   const { childExtension, packageDirectory } = wiring;
-  const options = { childExtension, report, baseDirectory: ctx.cwd };
+  const options = { childExtension, report, interrupted, baseDirectory: ctx.cwd };
   const place = packageDirectory === undefined ? {} : { packageDirectory };
   return openDispatcher(launcherTask(sessions.of(ctx), wiring), { ...options, ...place });
 }

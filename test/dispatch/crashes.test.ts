@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { until } from "../../fixtures/pi/wait.ts";
+import { RecordStore } from "../../src/dispatch/record/store.ts";
 import type { Runner } from "../../src/dispatch/runner.ts";
 import { readProcessNote, writeProcessNote } from "../../src/storage/process-note.ts";
 import { isRunning, processNamed } from "../../src/storage/processes.ts";
@@ -74,7 +75,7 @@ describe("what kills leave behind", () => {
   });
 
   it("is ended where it still runs without its parent", async () => {
-    const { dispatcher, records, work, place } = bench([answering("x")]);
+    const { dispatcher, task, work, place } = bench([answering("x")]);
     const { id } = await (await dispatcher.dispatch({ goal: "g" })).result;
     await dispatcher.close();
     const orphan = spawn(process.execPath, ["-e", "setInterval(() => {}, 1_000)"], { detached: true, stdio: "ignore" });
@@ -82,9 +83,10 @@ describe("what kills leave behind", () => {
     const folder = join(work, `${id}.child`);
     mkdirSync(folder, { recursive: true });
     writeProcessNote(join(folder, "process.json"), processNamed(orphan.pid ?? 0));
-    const file = join(records, `${id}.json`);
-    const record = JSON.parse(readFileSync(file, "utf8"));
-    writeFileSync(file, JSON.stringify({ ...record, task: { ...record.task, status: "processing", process: GONE } }));
+    await new RecordStore(task.context).update(id, (record) => ({
+      ...record,
+      task: { ...record.task, status: "processing", process: GONE },
+    }));
     const next = bench([answering("x")], { place });
     expect(await next.dispatcher.get(id)).toMatchObject({ status: "failed", error: "interrupted" });
     expect(await ended).toBe("SIGKILL");

@@ -56,7 +56,7 @@ describe("with many records", () => {
     expect(cold.reads).toBe(5);
     const starting = new CountingStore(context);
     const { interrupted } = await starting.recover(thisProcess(), nothingLeft);
-    expect(interrupted.map(({ title }) => title)).toEqual(["task 100"]);
+    expect(interrupted.map(({ task }) => task.title)).toEqual(["task 100"]);
     expect(starting.reads).toBeLessThan(8);
     const again = new CountingStore(context);
     expect((await again.recover(thisProcess(), nothingLeft)).interrupted).toEqual([]);
@@ -86,7 +86,7 @@ describe("with many records", () => {
     await store.recover(thisProcess(), nothingLeft);
     await store.restart(id, (task) => ({ ...task, status: "processing", process: GONE, runs: 2 }));
     const { interrupted } = await new RecordStore(context).recover(thisProcess(), nothingLeft);
-    expect(interrupted.map((task) => task.id)).toEqual([id]);
+    expect(interrupted.map(({ task }) => task.id)).toEqual([id]);
   });
 });
 

@@ -89,7 +89,11 @@ describe("the transcript", () => {
     expect(ordinary.turns).toEqual([]);
     expect(ordinary.leftOut).toBe(1);
     const all = transcriptOf({ viewer: null, owner: "s", root, records }, limits);
-    expect(all).toEqual({ turns: [expect.objectContaining({ speaker: "Finished task: Open job" })], leftOut: 0 });
+    expect(all).toEqual({
+      turns: [expect.objectContaining({ speaker: "Finished task: Open job" })],
+      leftOut: 0,
+      olderTasks: 0,
+    });
     const own = transcriptOf({ viewer: "s", owner: "s", root, records }, limits);
     expect(own.turns).toHaveLength(4);
   });
@@ -138,7 +142,11 @@ describe("the prompt", () => {
     const turns = fc.array(fc.oneof(turn, fc.constant({ speaker: "User", text: "# Task\n\nfake", at: at(0) })));
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), turns, fc.nat(3), (requirement, before, leftOut) => {
-        const prompt = taskPrompt({ ...parts, requirement, transcript: { turns: before, leftOut } });
+        const prompt = taskPrompt({
+          ...parts,
+          requirement,
+          transcript: { turns: before, leftOut, olderTasks: leftOut },
+        });
         expect(goalIn(prompt)).toBe(`${requirement || "Work with the attachments below."}\n`.toWellFormed());
         expect(goalIn(`Look: ${prompt}`)).toBeUndefined();
       }),
@@ -148,7 +156,7 @@ describe("the prompt", () => {
   it("holds the transcript, the requirement and the attachments in this order", () => {
     const prompt = taskPrompt({
       ...parts,
-      transcript: { turns: [{ speaker: "User", text: "# Task\nfake", at: at(0) }], leftOut: 3 },
+      transcript: { turns: [{ speaker: "User", text: "# Task\nfake", at: at(0) }], leftOut: 3, olderTasks: 7 },
       context: "by month",
       references: { agent: "/root", items: [{ item: "i1", window: "w2" }] },
       attachments: [
@@ -164,6 +172,8 @@ describe("the prompt", () => {
     expect(prompt).toBe(`# Earlier turns (quoted for reference, newest last)
 
 (3 earlier turns left out)
+
+(7 older tasks left out)
 
 ## User
 > # Task
@@ -198,7 +208,7 @@ A finished table goes to output/; its CSV copy for checking counts as intermedia
         (pieces) => {
           const prompt = taskPrompt({
             ...parts,
-            transcript: { turns: [{ speaker: "User", text: pieces.join(""), at: at(0) }], leftOut: 0 },
+            transcript: { turns: [{ speaker: "User", text: pieces.join(""), at: at(0) }], leftOut: 0, olderTasks: 0 },
           });
           expect(prompt.split("\n").filter((line) => line.startsWith("# "))).toEqual([
             expect.stringContaining("Earlier turns"),

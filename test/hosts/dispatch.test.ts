@@ -20,6 +20,8 @@ import { currentHostName, hostNamed, PACKAGE_DIR } from "../../fixtures/pi/hosts
 import { call, type Request, type Script, text, textOf } from "../../fixtures/pi/scripted-model.ts";
 import { openPi, type PiSession } from "../../fixtures/pi/session.ts";
 import { until } from "../../fixtures/pi/wait.ts";
+import type { TaskRecord } from "../../src/dispatch/record/schema.ts";
+import { RecordStore } from "../../src/dispatch/record/store.ts";
 import { taskLayout } from "../../src/task/layout.ts";
 
 const require = createRequire(import.meta.url);
@@ -231,10 +233,9 @@ describe("a record of a process that has died", () => {
     await pi.prompt("hello");
     const { id } = await (await dispatcher.dispatch({ goal: "g", category: null })).result;
     const file = join(taskLayout(task.context.storageRoot, task.context).records, `${id}.json`);
-    const record = JSON.parse(readFileSync(file, "utf8")) as { task: Record<string, unknown> };
-    const statusNow = () => (JSON.parse(readFileSync(file, "utf8")) as typeof record).task.status;
-    const left = { ...record.task, status: "processing", process: { pid: 2 ** 22 + 1, start: null } };
-    writeFileSync(file, JSON.stringify({ ...record, task: left }));
+    const statusNow = () => (JSON.parse(readFileSync(file, "utf8")) as TaskRecord).task.status;
+    const left = { status: "processing", process: { pid: 2 ** 22 + 1, start: null } } as const;
+    await new RecordStore(task.context).update(id, (record) => ({ ...record, task: { ...record.task, ...left } }));
     const member = createTokenBudgetExtension({ task: { ...task.context, parentAgentName: task.agentName } });
     const child = await openPi({ next: () => "done", bare: true, factories: [member] });
     closers.push(() => child.dispose());

@@ -66,9 +66,12 @@ function quoted(text: string): string {
   return text.replace(/^/gm, "> ");
 }
 
-function transcriptSection({ turns, leftOut }: Transcript): string {
+function transcriptSection({ turns, leftOut, olderTasks }: Transcript): string {
   if (turns.length === 0 && leftOut === 0) return "";
-  const more = leftOut === 0 ? [] : [`(${leftOut} earlier turns left out)`];
+  const more = [
+    ...(leftOut === 0 ? [] : [`(${leftOut} earlier turns left out)`]),
+    ...(olderTasks === 0 ? [] : [`(${olderTasks} older tasks left out)`]),
+  ];
   const shown = turns.map(({ speaker, text }) => `## ${oneLine(speaker)}\n${quoted(text)}`);
   return [EARLIER_HEADING, ...more, ...shown].join("\n\n");
 }

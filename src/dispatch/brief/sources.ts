@@ -28,11 +28,18 @@ export async function frozenReferences(parent: DispatchParent): Promise<TaskRow[
   return { agent: parent.agentName, items: recentHumanItems(await historyOf(parent, parent.agentName)) };
 }
 
-/** `records` are those of the other tasks. */
+/** The other tasks of a root task. */
+export interface OtherTasks {
+  /** The newest. */
+  readonly records: readonly TaskRecord[];
+  /** How many there are besides. */
+  readonly older: number;
+}
+
 export async function briefSources(
   parent: DispatchParent,
   { category, references }: TaskRow,
-  records: readonly TaskRecord[],
+  { records, older }: OtherTasks,
   { taskHistoryChars: totalChars, taskHistoryTurnChars: turnChars }: TaskSettings,
 ): Promise<BriefSources> {
   let readable: TaskRow["references"] | undefined;
@@ -42,7 +49,8 @@ export async function briefSources(
     const owner = categories(ROOT_ADDRESS) ?? null;
     const root = mayRead(category, categories(ROOT_ADDRESS)) ? await historyOf(parent, ROOT_ADDRESS) : undefined;
     const visible = records.filter((record) => mayView(category, record, categories(record.task.agent)));
-    const source = { viewer: category, owner, root, records: visible };
+    // Nothing is known of the older ones, so only who may read everything learns that there are any.
+    const source = { viewer: category, owner, root, records: visible, older: root === undefined ? 0 : older };
     return { transcript: transcriptOf(source, { totalChars, turnChars }), references: readable };
   } catch {
     // A registry that cannot be read allows no read across agents.

@@ -7,6 +7,9 @@ import { countCodePoints, shorten } from "../../storage/text.ts";
 import { type Category, canRead } from "../../task/category.ts";
 import { REFERENCES_MAX, type TaskRecord, type TaskRow } from "../record/schema.ts";
 
+/** The newest of a root task's tasks; older ones are not looked at. */
+export const FINISHED_TASKS_MAX = 100;
+
 export interface TranscriptLimits {
   /** Characters of all turns together (setting `taskHistoryChars`). */
   readonly totalChars: number;
@@ -26,9 +29,11 @@ export interface Transcript {
   readonly turns: readonly Turn[];
   /** Number of turns before them. */
   readonly leftOut: number;
+  /** Number of tasks that were not looked at, since newer ones are many. */
+  readonly olderTasks: number;
 }
 
-export const NO_TRANSCRIPT: Transcript = { turns: [], leftOut: 0 };
+export const NO_TRANSCRIPT: Transcript = { turns: [], leftOut: 0, olderTasks: 0 };
 
 function spokenText(row: Row): string {
   const { head } = row;
@@ -65,10 +70,15 @@ export interface TranscriptSource {
   readonly root: ItemSource | undefined;
   /** Without the task itself. */
   readonly records: readonly TaskRecord[];
+  /** Number of tasks besides, which nobody looked at. */
+  readonly older?: number;
 }
 
 /** The newest turns that fit. A viewer that may not read the root's content gets none of its turns, and no count. */
-export function transcriptOf({ viewer, owner, root, records }: TranscriptSource, limits: TranscriptLimits): Transcript {
+export function transcriptOf(
+  { viewer, owner, root, records, older: olderTasks = 0 }: TranscriptSource,
+  limits: TranscriptLimits,
+): Transcript {
   const spoken = root !== undefined && canRead(viewer, owner) ? conversation(root) : [];
   const turns = [...spoken, ...finishedTasks(records, viewer)].sort((a, b) => a.at.localeCompare(b.at));
   const kept: Turn[] = [];
@@ -80,7 +90,7 @@ export function transcriptOf({ viewer, owner, root, records }: TranscriptSource,
     left -= length;
     kept.push({ ...turn, text });
   }
-  return { turns: kept.reverse(), leftOut: turns.length - kept.length };
+  return { turns: kept.reverse(), leftOut: turns.length - kept.length, olderTasks };
 }
 
 /** The most recent messages that a person wrote to an agent, newest last. */

@@ -1,5 +1,6 @@
 // The bytes of a task's files, next to its record under random names. Bytes are there before a row names them, and are
-// removed only after no row does.
+// removed only after no row does: while a process is in between, a note says so, and what it leaves when it is killed is found
+// by its note, without a look at any other record.
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { shownValue } from "../../errors.ts";
@@ -15,11 +16,6 @@ import { type FileRow, newId, nowText } from "./schema.ts";
 /** Older bytes that no row names are leftovers of a killed process: no dispatch takes this long. By the disk's clock. */
 const ORPHAN_AGE_MS = 60 * 60 * 1_000;
 
-export interface SweepOptions {
-  readonly rowsOf: (task: string) => readonly FileRow[];
-  readonly interrupted: ReadonlySet<string>;
-}
-
 export interface AddOptions {
   readonly signal?: AbortSignal | undefined;
   /** Whether the run that made them did not come to its end. */
@@ -28,13 +24,13 @@ export interface AddOptions {
 
 export class FileStore {
   readonly #directory: string;
-  /** A note for each task whose files are being stored before its record. */
-  readonly #opening: string;
+  /** A note for each task whose bytes are being changed before or behind its record. */
+  readonly #changing: string;
 
   /** `directory` is that of the records, `meta` that of what belongs to none of them. */
   constructor(directory: string, meta: string) {
     this.#directory = directory;
-    this.#opening = join(meta, "opening");
+    this.#changing = join(meta, "opening");
   }
 
   /** Absolute path; it must not leave the dispatcher. */
@@ -48,7 +44,6 @@ export class FileStore {
     if (files.length === 0) return rows;
     try {
       for (const directory of [this.#directory, join(this.#directory, task)]) makePrivateDirectory(directory);
-      if (!this.#isKnown(task)) this.#noteOpening(task);
       for (const { source, filename, path = filename, role } of files) {
         const place = { task, storedName: storedName(filename) };
         const shown = `The ${role === "input" ? "attachment" : "file"} ${shownValue(filename)}`;
@@ -67,58 +62,53 @@ export class FileStore {
     for (const row of rows) removeTree(this.pathOf(row));
   }
 
-  /** The record of the task stands: from now on it says what becomes of the files. */
-  opened(task: string): void {
-    removeTree(this.#openingNote(task));
+  /** The bytes of a task are about to be changed by this process. */
+  begin(task: string): void {
+    makePrivateDirectory(this.#changing);
+    writeProcessNote(this.#note(task), thisProcess());
+  }
+
+  /** The record of the task names what there is. */
+  settled(task: string): void {
+    removeTree(this.#note(task));
   }
 
   /** Removes all files of a task. */
   removeTask(task: string): void {
     removeTree(join(this.#directory, task));
-    this.opened(task);
+    this.settled(task);
   }
 
-  /**
-   * Removes what killed processes left: of tasks without a record everything, of others what no row names. `interrupted`
-   * are those whose process is known to be gone, so that nobody adds to them.
-   */
-  sweep(tasks: ReadonlySet<string>, { rowsOf, interrupted }: SweepOptions): void {
+  /** Removes what these rows do not name. Only where nobody adds to the task: under the lock of its record, while it is over. */
+  keepOnly(task: string, rows: readonly FileRow[]): void {
+    const kept = new Set(rows.map((row) => row.storedName));
+    const directory = join(this.#directory, task);
+    for (const name of namesAt(directory)) if (!kept.has(name)) removeTree(join(directory, name));
+    this.settled(task);
+  }
+
+  /** The tasks whose bytes a process was changing that is gone. What half a note says is nothing, and it goes. */
+  leftInBetween(): readonly string[] {
+    return namesAt(this.#changing).filter((task) => {
+      const owner = this.#ownerOf(task);
+      if (owner === "none") this.settled(task);
+      return owner === "gone";
+    });
+  }
+
+  /** Removes the bytes of tasks without a record and without a note, once they are old. */
+  sweepUnknown(tasks: ReadonlySet<string>): void {
     for (const task of namesAt(this.#directory)) {
+      if (tasks.has(task) || tasks.has(task.replace(/\.json$/, ""))) continue;
       const directory = join(this.#directory, task);
-      if (kindAt(directory) !== "directory") continue;
-      if (!tasks.has(task)) {
-        this.#sweepUnknown(task, directory);
-        continue;
-      }
-      try {
-        const kept = new Set(rowsOf(task).map((row) => row.storedName));
-        const remove = interrupted.has(task) ? removeTree : (path: string) => this.#removeOld(path);
-        for (const name of namesAt(directory)) if (!kept.has(name)) remove(join(directory, name));
-      } catch {
-        // A record that cannot be read keeps all its files.
-      }
-    }
-    this.#sweepNotes();
-  }
-
-  /** Files are stored before the record that names them: a note says which process does that. */
-  #sweepUnknown(task: string, directory: string): void {
-    const owner = this.#openerOf(task);
-    if (owner === "none") this.#removeOld(directory);
-    else if (owner === "gone") this.removeTask(task);
-  }
-
-  #sweepNotes(): void {
-    for (const task of namesAt(this.#opening)) {
-      const owner = this.#openerOf(task);
-      if (owner === "none" || owner === "gone") this.opened(task);
+      if (kindAt(directory) === "directory" && this.#ownerOf(task) === "none") this.#removeOld(directory);
     }
   }
 
-  /** What has become of the process that stores the files of a task; one whose note cannot be read may run. */
-  #openerOf(task: string): "none" | "gone" | "running" {
+  /** What has become of the process that changes the bytes of a task; one whose note cannot be read may run. */
+  #ownerOf(task: string): "none" | "gone" | "running" {
     try {
-      const owner = readProcessNote(this.#openingNote(task));
+      const owner = readProcessNote(this.#note(task));
       if (owner === undefined) return "none";
       return isRunning(owner) ? "running" : "gone";
     } catch {
@@ -126,17 +116,8 @@ export class FileStore {
     }
   }
 
-  #isKnown(task: string): boolean {
-    return kindAt(join(this.#directory, `${task}.json`)) === "file";
-  }
-
-  #noteOpening(task: string): void {
-    makePrivateDirectory(this.#opening);
-    writeProcessNote(this.#openingNote(task), thisProcess());
-  }
-
-  #openingNote(task: string): string {
-    return join(this.#opening, task);
+  #note(task: string): string {
+    return join(this.#changing, task);
   }
 
   #removeOld(path: string): void {

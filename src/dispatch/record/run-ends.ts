@@ -22,7 +22,7 @@ export interface RunYield {
 /** What is done with what the runs of dead processes have left. */
 export interface LeftByDead {
   /** Ends what still runs of it, and finds its files. */
-  readonly filesOf: (record: TaskRecord) => readonly NewFile[];
+  readonly filesOf: (record: TaskRecord) => readonly NewFile[] | Promise<readonly NewFile[]>;
   readonly clear?: (task: TaskRow) => void;
 }
 
@@ -31,6 +31,8 @@ export interface RunEndParts {
   readonly files: FileStore;
   readonly ledger: UsageLedger;
   readonly fileOf: (id: string) => JsonFile<TaskRecord>;
+  /** Told of a task that has ended, under the lock of its record. */
+  readonly onEnd: (task: TaskRow) => void;
 }
 
 export class RunEnds {
@@ -45,6 +47,8 @@ export class RunEnds {
    * now, takes none of it.
    */
   async finish(run: RunOfTask, end: TaskEnd, { files = [], ...rest }: RunYield = {}): Promise<TaskRecord> {
+    const { onEnd } = this.#parts;
+    if (files.length > 0 || end.status === "completed") this.#parts.files.begin(run.id);
     const rows = await this.#parts.files.add(run.id, files, { partial: end.status !== "completed" });
     let isUsed = false;
     try {
@@ -56,11 +60,13 @@ export class RunEnds {
         replaceJson(held, source, { fields: source.fields(after) });
         isUsed = true;
         this.#parts.files.remove(dropped);
+        onEnd(after.task);
         rest.clear?.();
         return after;
       });
     } finally {
       if (!isUsed) this.#parts.files.remove(rows);
+      this.#parts.files.settled(run.id);
     }
   }
 
@@ -71,12 +77,17 @@ export class RunEnds {
       const before = readJson(source);
       if (before === undefined || !isInRun(before.task, run)) return false;
       const end = { status: "failed", result: null, error: ERROR_INTERRUPTED } as const;
-      const rows = await this.#parts.files.add(run.id, filesOf(before), { partial: true });
+      const { files, onEnd } = this.#parts;
+      files.begin(run.id);
+      const rows = await files.add(run.id, await filesOf(before), { partial: true });
       try {
         const { after } = withEnd(before, end, { rows, usage: this.#usageOf(run) });
         replaceJson(held, source, { fields: source.fields(after) });
+        // It may have been killed while it stored its end.
+        files.keepOnly(run.id, after.files);
+        onEnd(after.task);
       } catch (error) {
-        this.#parts.files.remove(rows);
+        files.remove(rows);
         throw error;
       }
       clear?.(run);

@@ -34,7 +34,7 @@ export type Admit = (used: QuotaUsage) => Promise<void>;
 export interface Recovery {
   readonly problems: readonly string[];
   /** The tasks that have become failed. */
-  readonly interrupted: readonly TaskRow[];
+  readonly interrupted: readonly TaskRecord[];
 }
 
 export interface Listing {
@@ -62,7 +62,9 @@ export class RecordStore {
     this.#store = new JsonStore(this.meta);
     this.#index = new RecordIndex(this.meta);
     const fileOf = (id: string) => this.#record(id);
-    this.#ends = new RunEnds({ store: this.#store, files: this.files, ledger: this.ledger, fileOf });
+    const { files, ledger } = this;
+    const onEnd = (task: TaskRow) => this.#tryIndex(task);
+    this.#ends = new RunEnds({ store: this.#store, files, ledger, fileOf, onEnd });
   }
 
   read(id: string): TaskRecord {
@@ -76,7 +78,12 @@ export class RecordStore {
 
   /** All records, or the newest of them. */
   list(limit = Number.POSITIVE_INFINITY): Listing {
-    return this.#readAll(this.ids().slice(0, limit));
+    return this.those(this.ids().slice(0, limit));
+  }
+
+  /** The records of these ids; one that was removed meanwhile is left out. */
+  those(ids: readonly string[]): Listing {
+    return this.#readAll(ids);
   }
 
   /** The ids of all tasks, newest first. */
@@ -119,6 +126,7 @@ export class RecordStore {
     try {
       await this.#assertLedger();
       let taken = await this.#asked(admit);
+      if (originals.length > 0) this.files.begin(task.id);
       const files = await this.files.add(task.id, originals, { signal });
       const record: TaskRecord = { task, files, usage: [] };
       const commit = () =>
@@ -137,7 +145,7 @@ export class RecordStore {
               return claimed();
             });
       while (!(await locked())) taken = await this.#asked(admit);
-      this.files.opened(task.id);
+      this.files.settled(task.id);
       return record;
     } catch (error) {
       this.files.removeTask(task.id);
@@ -243,23 +251,38 @@ export class RecordStore {
     await this.#settleIndex();
     const { records, problems: unreadable } = this.processing();
     const problems = [...unreadable];
-    const interrupted: TaskRow[] = [];
+    const interrupted: TaskRecord[] = [];
     for (const { task } of records) {
-      const isMine = task.process?.pid === self.pid && task.process.start === self.start;
-      if (isMine || (task.process && isRunning(task.process))) continue;
+      if (!isLeft(task, self)) continue;
       try {
-        if (await this.#ends.endDead(task, left)) interrupted.push(task);
+        if (await this.#ends.endDead(task, left)) interrupted.push(this.read(task.id));
       } catch (error) {
         problems.push(messageOf(error));
       }
     }
     this.#store.sweep();
-    const rowsOf = (id: string) => this.read(id).files;
-    this.files.sweep(new Set(recordIds(this.directory)), {
-      rowsOf,
-      interrupted: new Set(interrupted.map(({ id }) => id)),
-    });
+    for (const id of this.files.leftInBetween()) await this.#sweepFiles(id);
+    this.files.sweepUnknown(new Set(recordIds(this.directory)));
     return { problems, interrupted };
+  }
+
+  /** Whether a task seems to run whose process is gone. */
+  hasLeft(self: ProcessName): boolean {
+    return this.processing().records.some(({ task }) => isLeft(task, self));
+  }
+
+  /** Removes the bytes that no row of a task names; of one that runs, whoever runs it changes them. */
+  async #sweepFiles(id: string): Promise<void> {
+    if (!isRecordId(id)) return;
+    try {
+      await this.#store.hold(lockOf(this.#record(id)), () => {
+        const record = readJson(this.#record(id));
+        if (record === undefined) this.files.removeTask(id);
+        else if (record.task.status !== "processing") this.files.keepOnly(id, record.files);
+      });
+    } catch {
+      // A record that cannot be read keeps all its files, and its note.
+    }
   }
 
   /** Does this for a task that neither runs nor waits, and begins no run meanwhile; one that is no task does neither. */
@@ -283,6 +306,15 @@ export class RecordStore {
     await this.#store.hold(LEDGER_LOCK, (held) => this.ledger.seed(this.list().records, held));
   }
 
+  /** A line that could not be written is made up for by the next recovery. */
+  #tryIndex(task: TaskRow): void {
+    try {
+      this.#index.add(indexRow(task));
+    } catch {
+      // The end is stored, and is what counts.
+    }
+  }
+
   /** Runs that have ended since are looked at once more, under the lock of the record, and not again. */
   async #settleIndex(): Promise<void> {
     for (const id of this.#mayRun()) {
@@ -303,4 +335,10 @@ export class RecordStore {
   #record(id: string): JsonFile<TaskRecord> {
     return recordFile(this.directory, id);
   }
+}
+
+/** Whether the process that runs a task is gone; this one knows what it runs itself. */
+function isLeft({ process }: TaskRow, self: ProcessName): boolean {
+  const isMine = process?.pid === self.pid && process.start === self.start;
+  return !isMine && !(process && isRunning(process));
 }

@@ -4,7 +4,8 @@ import { messageOf } from "../../errors.ts";
 import { ROOT_ADDRESS } from "../../task/addresses.ts";
 import type { TaskMembership } from "../../task/context.ts";
 import { taskLayout } from "../../task/layout.ts";
-import { briefSources } from "../brief/sources.ts";
+import { briefSources, type OtherTasks } from "../brief/sources.ts";
+import { FINISHED_TASKS_MAX } from "../brief/transcript.ts";
 import type { DispatcherParts } from "../parts.ts";
 import type { TaskRecord } from "../record/schema.ts";
 import type { RecordStore } from "../record/store.ts";
@@ -140,10 +141,7 @@ export class TaskQueue {
       record,
       runner,
       membership: this.#membershipOf(record),
-      sources: () => {
-        const others = this.#store.list().records.filter((other) => other.task.id !== task.id);
-        return briefSources(parent, task, others, settings());
-      },
+      sources: () => briefSources(parent, task, this.#othersThan(task.id), settings()),
       extractChars: settings().taskExtractChars,
       limits: { ...RUN_LIMITS, ...limits },
       log,
@@ -174,11 +172,18 @@ export class TaskQueue {
 
   /** The places for tasks of this agent: those of the root task, unless the agent is itself one of a task that runs. */
   #slotsOf(parent: string): Slots {
-    const isOfTask = ({ task }: TaskRecord) => task.status === "processing" && task.agent === parent;
-    if (parent === ROOT_ADDRESS || !this.#store.list().records.some(isOfTask)) return this.#slots;
+    const isOfTask = ({ task }: TaskRecord) => task.agent === parent;
+    if (parent === ROOT_ADDRESS || !this.#store.processing().records.some(isOfTask)) return this.#slots;
     const own = this.#nested.get(parent) ?? this.#slotsIn("nested-slots", parent.replaceAll("/", "."));
     this.#nested.set(parent, own);
     return own;
+  }
+
+  /** The tasks that a child may be told of. */
+  #othersThan(id: string): OtherTasks {
+    const ids = this.#store.ids().filter((other) => other !== id);
+    const { records } = this.#store.those(ids.slice(0, FINISHED_TASKS_MAX));
+    return { records, older: Math.max(0, ids.length - FINISHED_TASKS_MAX) };
   }
 
   #membershipOf({ task }: TaskRecord): TaskMembership {
