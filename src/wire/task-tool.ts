@@ -19,8 +19,8 @@ const STEPS_SHOWN_MAX = 10;
 const DESCRIPTION =
   "Give a task to a child agent and wait for its result. It sees the goal, the context, the attachments and what its " +
   "category may read, and works on its own in a directory of its own. Left out, category means an ordinary task: then " +
-  "put no content of your own category into goal, context or attachments. With action and task it waits for, reads or " +
-  "stops a task that you started.";
+  "put no content of your own category into goal, context or attachments. With action and task it waits for or reads " +
+  "a task of yours or the person's, or stops one that you started.";
 
 const ACTIONS = ["run", "start", "wait", "read", "stop"] as const;
 type Action = (typeof ACTIONS)[number];
@@ -42,7 +42,7 @@ const Parameters = Type.Object(
         description: "run (default) waits for the end; start does not; wait, read and stop need task.",
       }),
     ),
-    task: optional(Type.String({ description: "The id of a task that you started." })),
+    task: optional(Type.String({ description: "The id of a task." })),
   },
   { additionalProperties: false },
 );
@@ -77,10 +77,12 @@ export interface TaskTool {
   readonly executionMode: "parallel";
   /**
    * Dispatches a task and waits for its end (action `run`, the default; aborting the signal cancels the task), or does what
-   * another action says: `start` does not wait, `wait`, `read` and `stop` are for tasks that this agent gave.
+   * another action says: `start` does not wait; `wait` and `read` are for tasks of this agent, whoever gave them, and `stop`
+   * for what this tool runs.
    *
    * @throws TokenBudgetError (rejects) as `dispatch` and `get` do; `refused` also when the task that was waited for failed or
-   * was cancelled, and for a task of another agent.
+   * was cancelled, for a task of another agent, for a `stop` of one that somebody else runs, and for a `start` where the
+   * session ends with its answer.
    */
   readonly execute: (toolCallId: string, params: unknown, signal?: AbortSignal) => Promise<TaskToolResult>;
 }
@@ -95,11 +97,13 @@ export interface TaskToolParts {
   readonly dispatcher: () => Promise<TaskDispatcher>;
   /** Told of a task that the model does not wait for. */
   readonly started?: (handle: TaskHandle) => void;
+  /** Whether the session ends with its answer, and what runs in it too. */
+  readonly endsWithRun?: () => boolean;
 }
 
 /**
- * A tool definition for `pi.registerTool` or a session's `customTools`, with which a model dispatches tasks and waits for,
- * reads and stops those that it started; this package registers it by the setting `taskTool` only. Tasks are ordinary unless
+ * A tool definition for `pi.registerTool` or a session's `customTools`, with which a model dispatches tasks, waits for and
+ * reads those of its session, and stops those that it started; this package registers it by the setting `taskTool` only. Tasks are ordinary unless
  * the model passes a category: no call of an agent inherits its own.
  *
  * @throws TokenBudgetError `invalid_argument`: `dispatcher` is not a dispatcher.
@@ -109,7 +113,14 @@ export function defineTaskTool(dispatcher: TaskDispatcher): TaskTool {
   return taskTool({ dispatcher: async () => dispatcher });
 }
 
-export function taskTool({ dispatcher, started }: TaskToolParts): TaskTool {
+export function taskTool({ dispatcher, started, endsWithRun = () => false }: TaskToolParts): TaskTool {
+  /** Runs that this tool has begun: a later one of such a task may be a person's. */
+  const own = new WeakSet<TaskHandle>();
+  const begun = async (...args: Parameters<typeof dispatched>) => {
+    const handle = await dispatched(...args);
+    own.add(handle);
+    return handle;
+  };
   return {
     name: TASK_TOOL_NAME,
     label: "Dispatch a task",
@@ -121,9 +132,10 @@ export function taskTool({ dispatcher, started }: TaskToolParts): TaskTool {
       const opened = await dispatcher();
       switch (params.action ?? "run") {
         case "run":
-          return finished(opened, await (await dispatched(opened, params, signal)).result);
+          return finished(opened, await (await begun(opened, params, signal)).result);
         case "start": {
-          const handle = await dispatched(opened, params, undefined);
+          if (endsWithRun()) throw nobodyStays();
+          const handle = await begun(opened, params, undefined);
           started?.(handle);
           return answer(handle.task, [`Task ${handle.task.id} has started.`, ...hintOf(opened, handle.task)]);
         }
@@ -133,12 +145,25 @@ export function taskTool({ dispatcher, started }: TaskToolParts): TaskTool {
           return readable(opened, await ownTask(opened, params.task));
         case "stop": {
           const { id } = await ownTask(opened, params.task);
-          await opened.cancel(id);
+          const running = opened.running(id);
+          if (running !== undefined && !own.has(running)) throw notStarted(id);
+          await running?.cancel();
           return readable(opened, await ownTask(opened, id));
         }
       }
     },
   };
+}
+
+function nobodyStays(): TokenBudgetError {
+  return new TokenBudgetError(
+    "refused",
+    "This session ends with its answer, and what nobody waits for ends with it. Nothing was started. Leave action out to wait for the task; calls of one message run at once.",
+  );
+}
+
+function notStarted(id: string): TokenBudgetError {
+  return new TokenBudgetError("refused", `Task ${id} was not started by you: leave it to run. Wait for it or read it.`);
 }
 
 function dispatched(dispatcher: TaskDispatcher, params: Params, signal: AbortSignal | undefined): Promise<TaskHandle> {
@@ -152,10 +177,9 @@ function dispatched(dispatcher: TaskDispatcher, params: Params, signal: AbortSig
   });
 }
 
-/** A task that this agent gave: those of others are none of its business. */
+/** A task of this agent, given by itself or by the person who uses it: those of other agents are none of its business. */
 async function ownTask(dispatcher: TaskDispatcher, id: string | null | undefined): Promise<TaskView> {
-  if (typeof id !== "string")
-    throw new TokenBudgetError("missing_field", "task is missing: pass the id of a task that you started.");
+  if (typeof id !== "string") throw new TokenBudgetError("missing_field", "task is missing: pass the id of a task.");
   const task = await dispatcher.get(id);
   if (task.parent === dispatcher.agentName) return task;
   throw new TokenBudgetError("refused", `Task ${task.id} was given by ${task.parent}, not by you. Do without it.`);

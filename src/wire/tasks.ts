@@ -109,7 +109,11 @@ export function taskSteps(host: Host, sessions: Sessions, wiring: Wiring, hasToo
   host.registerCommand("task", taskCommand(parts));
   host.registerCommand("tasks", tasksCommand(parts));
   if (hasTool) {
-    const tool = taskTool({ dispatcher: () => dispatcher.of(sessions.running.context()), started });
+    const tool = taskTool({
+      dispatcher: () => dispatcher.of(sessions.running.context()),
+      started,
+      endsWithRun: () => endsWithRun(sessions.running.context()),
+    });
     host.registerTool(
       {
         ...tool,

@@ -132,7 +132,7 @@ describe("the model's own tool", () => {
 
   it("starts a task, reads it, waits for it and stops it", async () => {
     const { next, letGo } = held();
-    const s = await pi({ next, settings: { tokenBudget: { taskTool: true } } });
+    const s = await pi({ ui: true, next, settings: { tokenBudget: { taskTool: true } } });
     await s.prompt("hello");
     const use = async (args: object) => {
       const { content } = await s.callTool("dispatch_task", { ...args });
@@ -149,7 +149,7 @@ describe("the model's own tool", () => {
     const told = texts(s.requests.at(-1)).find((each) => each.includes("Tasks of yours"));
     expect(told).toContain('dispatch_task {"action":"read","task":id} reads one.');
     const stopping = held();
-    const other = await pi({ next: stopping.next, settings: { tokenBudget: { taskTool: true } } });
+    const other = await pi({ ui: true, next: stopping.next, settings: { tokenBudget: { taskTool: true } } });
     await other.prompt("hello");
     const started = await other.callTool("dispatch_task", { goal: "Write a", action: "start" });
     const task = /^Task (\w+)/.exec(
