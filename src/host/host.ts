@@ -20,6 +20,7 @@ import { LateNotices } from "./late-notices.ts";
 import { type IsOverflow, isOverflowMessage } from "./overflow.ts";
 import { Runs } from "./runs.ts";
 import { type RetrySettings, type Settled, SettledBoundary } from "./settled.ts";
+import { StandingAnswer } from "./standing-answer.ts";
 import { TakenOutAnswers } from "./taken-out.ts";
 
 export interface Compaction {
@@ -59,6 +60,8 @@ export class Host {
   readonly #takenOut = new TakenOutAnswers();
   /** Notices while the host is about to redraw the chat. */
   readonly notices = new LateNotices(notify, isScreenDrawn);
+  /** Answers to a person's commands, and news of what a person has begun. */
+  readonly answers = new StandingAnswer(notify, isScreenDrawn);
   /** Whether a run is under way, and what waits for its end. */
   readonly runs: Runs;
   #boundary: SettledBoundary | undefined;

@@ -1,9 +1,9 @@
 // What /tasks does and offers once a dispatcher is open: a task's files are taken, a task is stopped, repeated or removed.
 
 import type { TaskDispatcher } from "../dispatch/dispatcher.ts";
-import type { FileView, TaskView } from "../dispatch/task-view.ts";
+import type { FileView, LiveTask, TaskView } from "../dispatch/task-view.ts";
 import { messageOf, shownValue } from "../errors.ts";
-import { grouped } from "../figures.ts";
+import { counted, grouped } from "../figures.ts";
 import type { HostContext } from "../host/api.ts";
 import { headOf, plainLine, textIfUtf8 } from "../storage/text.ts";
 import type { TodoItem } from "../todo/list.ts";
@@ -17,7 +17,7 @@ import { safeText } from "./text.ts";
 /** What the command needs of a dispatcher. */
 export type TaskBoard = Pick<
   TaskDispatcher,
-  "list" | "ids" | "get" | "openFile" | "cancel" | "rerun" | "remove" | "running"
+  "list" | "ids" | "get" | "openFile" | "cancel" | "rerun" | "remove" | "running" | "active"
 >;
 
 export interface TasksCommandParts extends FollowParts {
@@ -28,6 +28,8 @@ export interface TasksCommandParts extends FollowParts {
   readonly todosOf: (ctx: HostContext, agent: string) => Promise<readonly TodoItem[]>;
   /** A path as a shell takes it, from the working directory. */
   readonly absolute: (path: string, ctx: HostContext) => string;
+  /** The width of an answer; undefined where no terminal shows it. */
+  readonly columns: (ctx: HostContext) => number | undefined;
   /** The person's yes or no; undefined where nobody can be asked. */
   readonly ask: (ctx: HostContext, title: string, detail: string, yes: string) => Promise<boolean | undefined>;
 }
@@ -42,6 +44,15 @@ const QUESTION_PATHS_MAX = 10;
 
 async function newest(board: TaskBoard, limit: number): Promise<readonly TaskView[]> {
   return (await board.list({ viewer: "person", limit })).filter((task) => "id" in task);
+}
+
+async function list(board: TaskBoard, columns: number | undefined): Promise<string> {
+  const tasks = await newest(board, TASKS_SHOWN_MAX);
+  return listText(tasks, { nowMs: Date.now(), ids: await board.ids(), live: board.active(), columns });
+}
+
+function liveOf(board: TaskBoard, { id }: TaskView): LiveTask | undefined {
+  return board.active().find((task) => task.id === id);
 }
 
 /** The task whose id begins like this: one that is named whole, or has no other beside it. */
@@ -80,10 +91,11 @@ async function open({ task, words, board }: Act): Promise<string> {
   const [only, ...others] = words[0] === undefined ? task.outputs : filesNamed(task, words[0]);
   if (only === undefined) return `There is no such file in task ${task.id}. /tasks ${task.id} lists its files.`;
   if (others.length > 0) return `Name one of: ${safeText([only, ...others].map(({ path }) => path).join(", "))}.`;
-  const text = only.size > OPENED_MAX_BYTES ? undefined : await textOf(board, task.id, only);
+  const isLarge = only.size > OPENED_MAX_BYTES;
+  const text = isLarge ? undefined : await textOf(board, task.id, only);
   if (text === undefined)
     return safeText(
-      `${only.path} (${only.contentType}, ${grouped(only.size)} bytes) is nothing to be shown here. /tasks ${task.id} save ${typedWord(only.path)} puts it into the working directory.`,
+      `${only.path} (${counted(only.size, "byte")}) is ${isLarge ? "too large to show here" : "not a text file"}. /tasks ${task.id} save ${typedWord(only.path)} puts it into the working directory.`,
     );
   const head = headOf(text, OPENED_MAX_CHARS);
   const rest = head.length < text.length ? `\n[the first ${grouped(OPENED_MAX_CHARS)} characters]` : "";
@@ -177,11 +189,11 @@ export async function answered(
 ): Promise<string> {
   try {
     const board = await parts.board(ctx);
-    if (line.type === "list")
-      return listText(await newest(board, TASKS_SHOWN_MAX), { nowMs: Date.now(), ids: await board.ids() });
+    if (line.type === "list") return await list(board, parts.columns(ctx));
     const task = await taskNamed(board, line.id);
     if (typeof task === "string") return task;
-    if (line.type === "show") return taskText(task, await parts.todosOf(ctx, task.agent));
+    if (line.type === "show")
+      return taskText(task, { todos: await parts.todosOf(ctx, task.agent), live: liveOf(board, task) });
     return await DONE[line.action]({ task, words: line.words, board, ctx, parts });
   } catch (error) {
     return messageOf(error);

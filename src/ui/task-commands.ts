@@ -1,6 +1,6 @@
 // /task: a person gives a task to a child agent. What is shown here is sent to no model.
 import type { TaskDispatcher } from "../dispatch/dispatcher.ts";
-import type { TaskHandle } from "../dispatch/task-view.ts";
+import type { TaskHandle, TaskView } from "../dispatch/task-view.ts";
 import { FieldError, messageOf } from "../errors.ts";
 import type { HostCommand, HostContext } from "../host/api.ts";
 import { type Choice, defineCommand, usageOf } from "./commands.ts";
@@ -10,6 +10,8 @@ import { safeText } from "./text.ts";
 
 export interface FollowParts {
   readonly show: (ctx: HostContext, text: string) => void;
+  /** Tells what nobody asked for now, in the place of what it makes old. */
+  readonly tell: (ctx: HostContext, text: string, insteadOf: string) => void;
   /** Whether the process may end with the command, so that a task is waited for. */
   readonly endsWithRun: (ctx: HostContext) => boolean;
   /** Told of a task that nobody waits for. */
@@ -32,7 +34,7 @@ export interface TaskCommandParts extends FollowParts {
 export async function follow(
   handle: TaskHandle,
   ctx: HostContext,
-  { show, endsWithRun, started, print }: FollowParts,
+  { show, tell, endsWithRun, started, print }: FollowParts,
 ): Promise<string> {
   const { task, result } = handle;
   // Without a screen the process would end with the command.
@@ -43,8 +45,18 @@ export async function follow(
     return endText(ended);
   }
   started(handle);
-  void result.then((ended) => show(ctx, endText(ended)));
-  return startText(task);
+  const begun = startText(task);
+  const tellEnd = (ended: TaskView) => {
+    try {
+      tell(ctx, endText(ended), begun);
+    } catch {
+      // The session is gone, and its screen with it.
+    }
+  };
+  // A quick one ends before its beginning is shown, which would stand in the place of its end.
+  const isShown = new Promise((resolve) => setImmediate(resolve));
+  void Promise.all([result, isShown]).then(([ended]) => tellEnd(ended));
+  return begun;
 }
 
 /** The text before a partly typed value, its option, and the value so far. */

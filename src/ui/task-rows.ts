@@ -1,11 +1,13 @@
 // The list of tasks: a row for each, in columns. Pure but for the age, which is given.
-import type { TaskView, UsageRow } from "../dispatch/task-view.ts";
+import type { LiveTask, TaskView, UsageRow } from "../dispatch/task-view.ts";
 import { counted, grouped } from "../figures.ts";
 import { columnsOf, fitted } from "./columns.ts";
 
 /** An id is cut to this where no other begins alike. */
 const ID_MIN_CHARS = 8;
 const GOAL_MAX_COLUMNS = 60;
+/** With less, other columns go. */
+const GOAL_MIN_COLUMNS = 20;
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -24,6 +26,10 @@ export function costText(usage: readonly Pick<UsageRow, "amount" | "input" | "ou
   const amounts = usage.flatMap(({ amount }) => (amount === null || amount === 0 ? [] : [amount]));
   if (amounts.length > 0) return `$${amounts.reduce((sum, amount) => sum + amount, 0).toFixed(2)}`;
   const tokens = usage.reduce((sum, row) => sum + row.input + row.output + row.cached, 0);
+  return tokensText(tokens);
+}
+
+function tokensText(tokens: number): string {
   return tokens === 0 ? "" : counted(tokens, "token");
 }
 
@@ -47,26 +53,47 @@ export interface RowsOptions {
   readonly nowMs: number;
   /** The ids of all tasks, so that the shown beginnings are of one each. */
   readonly ids: readonly string[];
+  /** What runs in this process: it knows more of these than their records, which are written now and then. */
+  readonly live?: readonly LiveTask[];
+  /** The width to keep to; rows are as long as they are when left out. */
+  readonly columns?: number | undefined;
 }
 
-const HEADINGS = ["id", "status", "age", "steps", "cost", "goal"];
+const HEADINGS = ["id", "status", "age", "steps", "cost", "goal"] as const;
+type Heading = (typeof HEADINGS)[number];
+/** What a narrow terminal does without, the first one first. */
+const DISPENSABLE: readonly Heading[] = ["cost", "steps", "age"];
+const BETWEEN = "  ";
+
+type Cells = Readonly<Record<Heading, string>>;
+
+function cellsOf(task: TaskView, id: string, { nowMs, live = [] }: RowsOptions): Cells {
+  const now = live.find((each) => each.id === task.id);
+  return {
+    id,
+    status: statusWord(task),
+    age: ageText(nowMs - Date.parse(task.created)),
+    steps: grouped(now?.steps ?? task.steps.length),
+    cost: now === undefined ? costText(task.usage) : tokensText(now.tokens),
+    goal: task.title,
+  };
+}
 
 /** A heading and a row for each task; every column but the last is as wide as its widest cell. */
-export function taskRows(tasks: readonly TaskView[], { nowMs, ids }: RowsOptions): readonly string[] {
+export function taskRows(tasks: readonly TaskView[], options: RowsOptions): readonly string[] {
+  const { ids, columns = Number.POSITIVE_INFINITY } = options;
   const short = new Map(shortIds(ids).map((id, at) => [ids[at], id]));
-  const cells = tasks.map((task) => [
-    short.get(task.id) ?? task.id,
-    statusWord(task),
-    ageText(nowMs - Date.parse(task.created)),
-    grouped(task.steps.length),
-    costText(task.usage),
-    fitted(task.title, GOAL_MAX_COLUMNS),
-  ]);
-  const rows = [HEADINGS, ...cells];
-  const widths = HEADINGS.map((_heading, at) => Math.max(...rows.map((row) => columnsOf(row[at] ?? ""))));
-  return rows.map((row) =>
-    row
-      .map((cell, at) => (at === row.length - 1 ? cell : `${cell}${" ".repeat((widths[at] ?? 0) - columnsOf(cell))}`))
-      .join("  "),
-  );
+  const heads = Object.fromEntries(HEADINGS.map((heading) => [heading, heading])) as Cells;
+  const rows = [heads, ...tasks.map((task) => cellsOf(task, short.get(task.id) ?? task.id, options))];
+  const widthOf = (heading: Heading) => Math.max(...rows.map((row) => columnsOf(row[heading])));
+  const before = new Map(HEADINGS.slice(0, -1).map((heading) => [heading, widthOf(heading)]));
+  const used = () => [...before.values()].reduce((sum, width) => sum + width + BETWEEN.length, 0);
+  for (const heading of DISPENSABLE) if (columns - used() < GOAL_MIN_COLUMNS) before.delete(heading);
+  const room = Math.max(1, Math.min(GOAL_MAX_COLUMNS, columns - used()));
+  return rows.map((row) => {
+    const cells = [...before].map(
+      ([heading, width]) => `${row[heading]}${" ".repeat(width - columnsOf(row[heading]))}`,
+    );
+    return [...cells, fitted(row.goal, room)].join(BETWEEN);
+  });
 }

@@ -1,6 +1,6 @@
 // Tasks as a person reads them: one whole, the list, how one ended. Pure.
 import { productsHeading } from "../dispatch/products.ts";
-import type { FileView, TaskView } from "../dispatch/task-view.ts";
+import type { FileView, LiveTask, TaskView } from "../dispatch/task-view.ts";
 import { counted, grouped } from "../figures.ts";
 import { shorten } from "../storage/text.ts";
 import { agentName } from "../task/addresses.ts";
@@ -18,17 +18,26 @@ const USAGE_SHOWN_MAX = 20;
 const RESULT_SHOWN_CHARS = 4_000;
 
 export function startText({ id, progress, title }: TaskView): string {
-  const text = `Task ${id} ${progress === "queued" ? "waits for its turn" : "has started"}: ${title}. /tasks ${id} shows it.`;
-  return safeText(text);
+  const begun = progress === "queued" ? "waits for its turn" : "has started";
+  return safeText(`Task ${id} ${begun}: ${sentence(title)}\n  /tasks ${id} shows it.`);
 }
 
 export function endText(task: TaskView): string {
   const { id, outputs } = task;
   const files =
     outputs.length === 0
-      ? "No file came of it"
-      : `${productsHeading(task)}: ${names(outputs)}; /tasks ${id} save puts them here`;
-  return safeText(`Task ${id} ${statusText(task)}: ${task.title}. ${files}. /tasks ${id} shows it.`);
+      ? ["No file came of it."]
+      : [
+          `${productsHeading(task)}: ${names(outputs)}`,
+          `/tasks ${id} save puts ${outputs.length === 1 ? "it" : "them"} here.`,
+        ];
+  const head = `Task ${id} ${statusText(task)}: ${sentence(task.title)}`;
+  return safeText([head, ...files, `/tasks ${id} shows it.`].join("\n  "));
+}
+
+/** A goal may end as a sentence does. */
+function sentence(title: string): string {
+  return /[.!?…。！？]$/.test(title) ? title : `${title}.`;
 }
 
 export function statusText({ status, error, progress }: TaskView): string {
@@ -53,7 +62,13 @@ export function listText(tasks: readonly TaskView[], options: RowsOptions): stri
   return safeText([...rows, ...more].join("\n"));
 }
 
-export function taskText(task: TaskView, todos: readonly TodoItem[] = []): string {
+export interface TaskNow {
+  readonly todos?: readonly TodoItem[];
+  /** Where it runs in this process: what it has used is on its record when it has ended. */
+  readonly live?: LiveTask | undefined;
+}
+
+export function taskText(task: TaskView, { todos = [], live }: TaskNow = {}): string {
   const { id, agent, category, title, steps, result, model, files, outputs, intermediates, usage } = task;
   const hidden = steps.length - STEPS_SHOWN_MAX;
   const section = (heading: string, shown: readonly FileView[]) =>
@@ -80,6 +95,7 @@ export function taskText(task: TaskView, todos: readonly TodoItem[] = []): strin
         (row) =>
           `Used: ${row.model}, ${counted(row.input, "token")} in, ${grouped(row.cached)} cached, ${grouped(row.output)} out${row.amount === null ? "" : `, cost ${row.amount}`}`,
       ),
+    ...(live === undefined || live.tokens === 0 ? [] : [`Used so far: ${counted(live.tokens, "token")}`]),
     ...(result === null || result === ""
       ? []
       : [

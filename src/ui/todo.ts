@@ -7,7 +7,7 @@ import type { BranchIndex } from "../log/branch.ts";
 import { copyOf, TODO_CHANNEL, type TodoItem } from "../todo/list.ts";
 import { clearedEntry, TODO_ENTRY, type TodoEntry, type TodoState, todoEntry, todoState } from "../todo/replay.ts";
 import { type TodoTools, todoTools } from "../tools/todo.ts";
-import { showAnswer } from "./answer.ts";
+import { answersOn } from "./answer.ts";
 import { defineCommand } from "./commands.ts";
 import { type Activity, wholeList, widgetLines } from "./todo-lines.ts";
 
@@ -122,7 +122,7 @@ export class SessionTodos {
   #command(): HostCommand {
     return defineCommand("todos", {
       answer: (argument, ctx) => this.#answer(argument, ctx),
-      show: showAnswer,
+      show: answersOn(this.#host.answers).show,
     });
   }
 

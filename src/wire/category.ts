@@ -9,7 +9,7 @@ import type { Host, Step } from "../host/host.ts";
 import { eventBeforeChoice, isVirtual, RequestModels, unsendable } from "../host/models.ts";
 import { categoryGuidance } from "../prompts.ts";
 import type { Category } from "../task/category.ts";
-import { showAnswer } from "../ui/answer.ts";
+import { answersOn } from "../ui/answer.ts";
 import { categoryCommand } from "../ui/category-command.ts";
 
 const FAILED = "Whether this content may go to this model is unknown, so nothing was sent.";
@@ -48,7 +48,7 @@ export function categorySteps(
     mark: (customType, data) => host.mark(customType, data),
   });
   const models = new RequestModels();
-  host.registerCommand("category", categoryCommand(guard, showAnswer));
+  host.registerCommand("category", categoryCommand(guard, answersOn(host.answers).show));
   return {
     ...selectionSteps(guard, models),
     ...runSteps(host, guard),

@@ -11,7 +11,7 @@ import type { BranchIndex } from "../log/branch.ts";
 import type { ListedAgent } from "../session/access.ts";
 import type { Session } from "../session/session.ts";
 import { agentLines } from "../ui/agents.ts";
-import { showAnswer } from "../ui/answer.ts";
+import { answersOn } from "../ui/answer.ts";
 import { type CommandName, type CommandParts, defineCommand, usageOf } from "../ui/commands.ts";
 import { contextText } from "../ui/context.ts";
 import { type NotesView, noteCompletions, notesAt, notesOverview } from "../ui/notes.ts";
@@ -119,6 +119,7 @@ export function registerCommands(
   { drop, redraw, surroundings, env }: CommandWiring,
 ): void {
   let reader: HistoryReader | undefined;
+  const { show } = answersOn(host.answers);
   // A failed redraw must not replace the answer.
   const tryRedraw = (ctx: HostContext) => {
     try {
@@ -137,10 +138,7 @@ export function registerCommands(
         tryRedraw(ctx);
       }
     };
-    host.registerCommand(
-      name,
-      defineCommand(name, { answer: guarded, show: showAnswer, ...(complete ? { complete } : {}) }),
-    );
+    host.registerCommand(name, defineCommand(name, { answer: guarded, show, ...(complete ? { complete } : {}) }));
   };
   command("context", {
     answer: (argument, ctx) => {

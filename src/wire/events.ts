@@ -48,6 +48,7 @@ function sessionEvents(host: Host, steps: Steps): void {
   host.at(
     "session_start",
     () => host.notices.hold(),
+    host.answers.passed,
     lifecycle.open,
     launcher.announce,
     children.register,
@@ -81,7 +82,7 @@ function sessionEvents(host: Host, steps: Steps): void {
 function runEvents(host: Host, steps: Steps): void {
   const { journal, children, loop, compactions, boundary, footer, todos, required, category } = steps;
   host.at("model_select", category.modelSelected, loop.modelSelected, footer.draw);
-  host.at("input", category.promptComes, boundary.waitForConsolidation);
+  host.at("input", host.answers.passed, category.promptComes, boundary.waitForConsolidation);
   const { tasks } = steps;
   // The guard comes first, so that the others see the right model.
   host.at(
@@ -95,6 +96,7 @@ function runEvents(host: Host, steps: Steps): void {
   host.at(
     "agent_start",
     () => host.notices.release(),
+    host.answers.passed,
     host.runs.started,
     journal.runStarted,
     loop.runStarted,
@@ -104,6 +106,7 @@ function runEvents(host: Host, steps: Steps): void {
   );
   host.at(
     "context",
+    host.answers.passed,
     loop.request,
     footer.draw,
     todos.running,
@@ -125,7 +128,7 @@ function runEvents(host: Host, steps: Steps): void {
 }
 
 function toolEvents(host: Host, { journal, children, loop, footer }: Steps): void {
-  host.at("tool_call", journal.show, loop.judgeCall);
+  host.at("tool_call", host.answers.passed, journal.show, loop.judgeCall);
   host.at("tool_result", journal.show, children.toolEnded, loop.toolEnded, footer.draw);
 }
 
@@ -142,6 +145,7 @@ function compactionEvents(host: Host, steps: Steps): void {
   host.at(
     "session_compact",
     () => host.notices.release(),
+    host.answers.passed,
     journal.sync,
     loop.logIsRead,
     compactions.ended,
@@ -157,5 +161,14 @@ function treeEvents(host: Host, steps: Steps): void {
   host.at("session_before_switch", tasks.leave);
   host.at("session_before_tree", category.treeIsWalked, compactions.holdTree);
   host.at("session_before_fork", compactions.holdFork, tasks.leave);
-  host.at("session_tree", lifecycle.treeWalked, journal.sync, loop.logIsRead, loop.publish, footer.draw, todos.rebuilt);
+  host.at(
+    "session_tree",
+    host.answers.passed,
+    lifecycle.treeWalked,
+    journal.sync,
+    loop.logIsRead,
+    loop.publish,
+    footer.draw,
+    todos.rebuilt,
+  );
 }

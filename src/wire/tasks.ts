@@ -17,7 +17,7 @@ import { kindAt } from "../storage/blobs.ts";
 import { plainLine } from "../storage/text.ts";
 import { taskLayout } from "../task/layout.ts";
 import { todosOfHistory } from "../todo/of-history.ts";
-import { showAnswer } from "../ui/answer.ts";
+import { answerColumns, answersOn } from "../ui/answer.ts";
 import { isConfirmed } from "../ui/ask.ts";
 import { taskCommand } from "../ui/task-commands.ts";
 import { endText } from "../ui/task-text.ts";
@@ -90,7 +90,8 @@ export function taskSteps(host: Host, sessions: Sessions, wiring: Wiring, hasToo
   const started = (handle: TaskHandle) => watch.follow(handle);
   const parts = {
     board: (ctx: HostContext) => dispatcher.of(ctx),
-    show: showAnswer,
+    ...answersOn(host.answers),
+    columns: answerColumns,
     endsWithRun,
     print: printResult,
     started,
@@ -133,7 +134,13 @@ export function taskSteps(host: Host, sessions: Sessions, wiring: Wiring, hasToo
     const running = dispatcher.active();
     if (running.length === 0 || !hasScreen(ctx)) return undefined;
     const title = `${counted(running.length, "task")} of this session still run${running.length === 1 ? "s" : ""}. Stop and leave?`;
-    const goes = await isConfirmed(ctx, { title, detail: HOW_STOPPED, no: "No, stay here", yes: "Yes, leave" });
+    const named = running.slice(0, NAMED_MAX).map(({ title: goal }) => `  ${plainLine(goal)}`);
+    const more =
+      running.length > named.length
+        ? [`  and ${counted(running.length - named.length, "more task", "more tasks")}`]
+        : [];
+    const detail = [...named, ...more, HOW_STOPPED].join("\n");
+    const goes = await isConfirmed(ctx, { title, detail, no: "No, stay here", yes: "Yes, leave" });
     return goes ? undefined : ({ cancel: true } as const);
   };
   return {
@@ -168,7 +175,9 @@ export function taskSteps(host: Host, sessions: Sessions, wiring: Wiring, hasToo
   };
 }
 
-const HOW_STOPPED = "What they had written is kept; /tasks rerun <id> in this session runs one again.";
+/** Tasks that a question names. */
+const NAMED_MAX = 4;
+const HOW_STOPPED = "What was written so far is kept; /tasks rerun <id> in this session runs a task again.";
 
 /** The history of a task's agent, read for a person: no model is shown it. */
 function journalOf(sessions: Sessions, ctx: HostContext, agent: string): Promise<ItemSource> {

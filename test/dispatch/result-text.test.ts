@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { withoutInternalPaths } from "../../src/dispatch/run/result-text.ts";
+import { withoutInternalPaths, withoutTaskFolder } from "../../src/dispatch/run/result-text.ts";
 import { bench, runnerOf } from "./dispatchers.ts";
 
 const names = new Map([
@@ -69,5 +69,17 @@ describe("a result", () => {
     const cwd = join(place.base, "project");
     mkdirSync(cwd);
     expect((await (await dispatcher.dispatch({ goal: "g", cwd })).result).result).toBe(said);
+  });
+});
+
+describe("a step", () => {
+  it("names the task's files as the child sees them from the task's folders", () => {
+    const inProject = { directories: ["/p/.pi-task/t1"], prefix: ".pi-task/t1/" };
+    expect(withoutTaskFolder("Wrote .pi-task/t1/output/a.txt", inProject)).toBe("Wrote output/a.txt");
+    expect(withoutTaskFolder("Ran: cp ./.pi-task/t1/work/a /p/.pi-task/t1/output/ && ls output", inProject)).toBe(
+      "Ran: cp work/a output/ && ls output",
+    );
+    const fresh = { directories: ["/w/t1"], prefix: "" };
+    expect(withoutTaskFolder("Ran: cd /w/t1 && cat /w/t1/work/a /w/t12", fresh)).toBe("Ran: cd . && cat work/a /w/t12");
   });
 });

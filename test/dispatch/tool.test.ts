@@ -71,6 +71,7 @@ describe("/task", () => {
     const shown: string[] = [];
     const command = taskCommand({
       board: async () => board,
+      tell: () => undefined,
       show: (_ctx, text) => void shown.push(text),
       endsWithRun: () => true,
       started: () => undefined,
@@ -113,7 +114,7 @@ describe("/task", () => {
     const { dispatcher } = bench([done]);
     const [started, ended] = await typed("Sum it", dispatcher);
     expect(started).toMatch(/^Task \w+ has started: Sum it\./);
-    expect(ended).toMatch(/is completed: Sum it\. No file came of it\. /);
+    expect(ended).toMatch(/is completed: Sum it\.\n {2}No file came of it\.\n/);
     const [task] = await dispatcher.list({ viewer: "person" });
     if (task === undefined || !("id" in task)) throw new Error("a person sees every task");
     expect(taskText(task)).toContain("\nFiles: none came of it\n");

@@ -25,7 +25,7 @@ const page: Script = (request) => {
 
 function ended(s: PiSession, count = 1) {
   const ends = () =>
-    s.ui.notices.filter(({ message }) => /^Task \w+ (is completed|failed|was cancelled).* shows it\.$/.test(message));
+    s.ui.notices.filter(({ message }) => /^Task \w+ (is completed|failed|was cancelled).* shows it\.$/s.test(message));
   return until(`${count} ended tasks`, () => ends().length >= count && ends());
 }
 

@@ -69,8 +69,8 @@ export const WORKING_CHILD = {
   const base = (/lie in (.+?) below/.exec(task) || [])[1] || "";
   if (done === 0) return call("write", { path: "notes.txt", content: "fixed" });
   if (done === 1) return call("write", { path: base + "output/half.txt", content: "half" });
-  const isFree = process.getBuiltinModule("node:fs").existsSync(${JSON.stringify(GO_ON)});
-  return isFree ? "Fixed work/parser.ts." : { content: [{ type: "text", text: "late" }], delayMs: 120000 };
+  if (done === 2) return call("bash", { command: "for n in $(seq 1200); do [ -e ${GO_ON} ] && break; sleep 0.1; done" });
+  return "Fixed work/parser.ts.";
 }`,
 };
 

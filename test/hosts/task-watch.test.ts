@@ -75,7 +75,7 @@ describe("a task that runs", () => {
     const leave = () => extensionRunner.emit({ type: "session_before_switch", reason: "new" });
     expect(await leave()).toMatchObject({ cancel: true });
     expect(s.ui.questions.at(-1)).toMatch(
-      /^1 task of this session still runs\. Stop and leave\?[\s\S]*No, stay here\nYes, leave$/,
+      /^1 task of this session still runs\. Stop and leave\?\n {2}Write a\n[\s\S]*No, stay here\nYes, leave$/,
     );
     s.ui.confirms = true;
     expect((await leave()) ?? {}).not.toMatchObject({ cancel: true });
@@ -88,7 +88,7 @@ describe("a task that runs", () => {
       process.stderr.write = write;
     }
     expect(written.join("")).toMatch(
-      /stopped task \w+ \(Write a\)\. What they had written is kept; \/tasks rerun <id>/,
+      /stopped task \w+ \(Write a\)\. What was written so far is kept; \/tasks rerun <id>/,
     );
   });
 });

@@ -19,6 +19,8 @@ function commandOn(board: TaskBoard) {
     ask: async () => false,
     show: (_ctx, text) => void shown.push(text),
     started: () => undefined,
+    tell: () => undefined,
+    columns: () => undefined,
     endsWithRun: () => false,
     print: async () => {},
   });
@@ -60,6 +62,7 @@ it("says how a task ended that was over before it could be stopped", async () =>
     openFile: (...asked) => dispatcher.openFile(...asked),
     rerun: (...asked) => dispatcher.rerun(...asked),
     remove: (...asked) => dispatcher.remove(...asked),
+    active: () => dispatcher.active(),
     running: (asked) => dispatcher.running(asked),
     cancel: async (...asked) => {
       release();

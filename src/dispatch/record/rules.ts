@@ -1,5 +1,5 @@
 // The rules that the rows of a record keep: titles, steps, ends, and who may read it. Pure.
-import { headOf, oneLine, shorten } from "../../storage/text.ts";
+import { oneLine, shorten } from "../../storage/text.ts";
 import { type Category, canRead } from "../../task/category.ts";
 import type { FileRole } from "../files/roles.ts";
 import {
@@ -21,7 +21,7 @@ export const ERROR_INTERRUPTED = "interrupted";
 export function titleOf(goal: string, attachments: readonly string[]): string {
   const lines = goal.split(/\r\n|[\n\r\u2028\u2029]/).map((line) => oneLine(line));
   const first = [...lines, oneLine(attachments[0] ?? "")].find((line) => line !== "") ?? UNTITLED;
-  return headOf(first, TITLE_MAX_CHARS).toWellFormed();
+  return shorten(first, TITLE_MAX_CHARS).toWellFormed();
 }
 
 /** All that was asked for: what a file must be named in to be asked for by its name. */

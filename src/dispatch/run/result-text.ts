@@ -31,6 +31,14 @@ export function withoutInternalPaths(text: string, { directories, prefix, names 
   return withoutFolders(clean, names);
 }
 
+/** A step with the task's files as its child sees them: by their paths below the task's folders. */
+export function withoutTaskFolder(text: string, { directories, prefix }: Omit<InternalPaths, "names">): string {
+  let clean = text;
+  for (const directory of directories)
+    clean = clean.replaceAll(`${directory}/`, "").replace(new RegExp(`${escaped(directory)}${NO_MORE_PATH}`, "g"), ".");
+  return prefix === "" ? clean : clean.replaceAll(`./${prefix}`, "").replaceAll(prefix, "");
+}
+
 /** Of the task's own files, named relative to its directory. */
 function withoutFolders(text: string, names: ReadonlyMap<string, string>): string {
   if (names.size === 0) return text;

@@ -16,7 +16,7 @@ import type { RecordStore } from "../record/store.ts";
 import type { RunEvent, Runner } from "../runner.ts";
 import type { RunLimits } from "../settings.ts";
 import type { RunUsage } from "../task-view.ts";
-import { withoutInternalPaths } from "./result-text.ts";
+import { type InternalPaths, withoutInternalPaths, withoutTaskFolder } from "./result-text.ts";
 import type { RunLog } from "./run-log.ts";
 
 /** Why a run was stopped. */
@@ -49,6 +49,8 @@ export class TaskRun {
   readonly #parts: RunParts;
   #saving: Promise<void> = Promise.resolve();
   #isUnaccounted = false;
+  /** Once it works there. */
+  #places: Pick<InternalPaths, "directories" | "prefix"> | undefined;
   #saveTimer: NodeJS.Timeout | undefined;
   #silenceTimer: NodeJS.Timeout | undefined;
 
@@ -108,6 +110,7 @@ export class TaskRun {
 
   async #work(workspace: Workspace): Promise<void> {
     const { record, runner, membership, stop } = this.#parts;
+    this.#places = { directories: directoriesOf(workspace), prefix: workspace.prefix };
     const prompt = await this.#prompt(workspace);
     stop.signal.throwIfAborted();
     this.#take({ type: "progress", text: "started" });
@@ -173,12 +176,20 @@ export class TaskRun {
   #take(event: RunEvent): void {
     if (this.#silenceTimer !== undefined) this.#expectEvent();
     if (event.type === "usage") this.#account(event.usage);
-    if (!this.#log.add(event)) return;
-    this.#parts.onEvent(event);
+    const shown = this.#asShown(event);
+    if (!this.#log.add(shown)) return;
+    this.#parts.onEvent(shown);
     this.#saveTimer ??= setTimeout(() => {
       this.#saveTimer = undefined;
       this.#saving = this.#saving.then(() => this.#save());
     }, this.#parts.limits.saveEveryMs);
+  }
+
+  /** A person and the dispatching agent read steps, and know nothing of where the task's folders lie. */
+  #asShown(event: RunEvent): RunEvent {
+    const places = this.#places;
+    if (places === undefined || (event.type !== "step" && event.type !== "progress")) return event;
+    return { ...event, text: withoutTaskFolder(event.text, places) };
   }
 
   /** At once, so that a kill loses nothing of it. A disk that fails is reported once, and stops no run. */
@@ -206,13 +217,13 @@ export class TaskRun {
   }
 
   #endOf(workspace: Workspace, files: readonly NewFile[]): TaskEnd {
-    const { base, prefix } = workspace;
+    const { prefix } = workspace;
     const { answer } = this.#log;
     if (answer === undefined) return failed("the run ended without an answer");
     if (answer.error !== undefined) return failed(answer.error);
     if (answer.text === "" && files.length === 0) return failed("the run ended with an empty answer and no files");
     const { workRoot, store } = this.#parts;
-    const directories = [...new Set([realPathOf(base), base, workRoot, store.directory])];
+    const directories = [...new Set([...directoriesOf(workspace), workRoot, store.directory])];
     const names = workspace.namesOf(files);
     return {
       status: "completed",
@@ -278,6 +289,11 @@ export class TaskRun {
     const directories = [join(workRoot, record.task.id), workRoot, membership.storageRoot];
     return withoutInternalPaths(error, { directories, prefix: "", names: new Map() });
   }
+}
+
+/** The task's folders, by both names where the way there goes through a link. */
+function directoriesOf({ base }: Workspace): readonly string[] {
+  return [...new Set([realPathOf(base), base])];
 }
 
 function failed(error: string): TaskEnd {
