@@ -1,7 +1,7 @@
 // Whether a value from a file fits its schema, and where not. It knows the builders of schema.ts and no others: to load the
-// library's compiled checker takes 25 ms of processor time, and an import of the launcher API has 40 in all. What is looked at for each entry of a log (log/marks.ts,
-// host/entries.ts) is checked by hand there; arguments of tools and programs have messages of their own (tools/arguments.ts,
-// options.ts). Pure.
+// library's compiled checker takes 25 ms of processor time, and an import of the launcher API has 40 in all. Messages are made
+// only for a value that does not fit. What is looked at for each entry of a log (log/marks.ts, host/entries.ts) is checked by
+// hand there; arguments of tools and programs have messages of their own (tools/arguments.ts, options.ts). Pure.
 import { shownValue } from "./errors.ts";
 import { type TSchema, Type } from "./schema.ts";
 import { isRecord } from "./shapes.ts";
@@ -16,13 +16,33 @@ export function schemaProblem(schema: TSchema, value: unknown, at = ""): string 
   if (schema.anyOf !== undefined) return choiceProblem(schema, value, at);
   if (schema.type === "array") return listProblem(schema, value, at);
   if (schema.type === "object") return objectProblem(schema, value, at);
-  const { rule, fits } = ruleOf(schema);
-  return fits(value) ? undefined : wrong(at, value, rule);
+  return isScalarOf(schema, value) ? undefined : wrong(at, value, ruleOf(schema).rule());
+}
+
+/** One of the choices for a value: those that are for other types cost no message. */
+function isChoice(choice: TSchema, value: unknown): boolean {
+  if (choice.type === "array" && !Array.isArray(value)) return false;
+  if (choice.type === "object" && !isRecord(value)) return false;
+  const isNested = choice.anyOf !== undefined || choice.type === "array" || choice.type === "object";
+  return isNested ? schemaProblem(choice, value) === undefined : isScalarOf(choice, value);
+}
+
+/** For a schema of neither lists nor objects. */
+function isScalarOf(schema: TSchema, value: unknown): boolean {
+  if (schema.const !== undefined) return value === schema.const;
+  return schema.type === "null" ? value === null : ruleOf(schema).fits(value);
 }
 
 interface Rule {
-  readonly rule: string;
+  /** Ends the sentence "it is 5, not …". */
+  readonly rule: () => string;
   readonly fits: (value: unknown) => boolean;
+}
+
+/** Made by `ruled`. */
+interface Ruled extends TSchema {
+  readonly rule: string;
+  readonly fits?: (value: unknown) => boolean;
 }
 
 function wrong(at: string, value: unknown, rule: string): string {
@@ -30,14 +50,15 @@ function wrong(at: string, value: unknown, rule: string): string {
 }
 
 function ruleOf(schema: TSchema): Rule {
-  if (schema.fits !== undefined) return schema as unknown as Rule;
+  const { rule, fits } = schema as Ruled;
+  if (fits !== undefined) return { rule: () => rule, fits };
   if (schema.const !== undefined)
-    return { rule: JSON.stringify(schema.const), fits: (value) => value === schema.const };
+    return { rule: () => JSON.stringify(schema.const), fits: (value) => value === schema.const };
   switch (schema.type) {
     case "null":
-      return { rule: "null", fits: (value) => value === null };
+      return { rule: () => "null", fits: (value) => value === null };
     case "boolean":
-      return { rule: "true or false", fits: (value) => typeof value === "boolean" };
+      return { rule: () => "true or false", fits: (value) => typeof value === "boolean" };
     case "integer":
     case "number":
       return numberRule(schema);
@@ -53,9 +74,15 @@ function numberRule(schema: TSchema): Rule {
   const isNumber = type === "integer" ? Number.isSafeInteger : Number.isFinite;
   const fits = (value: unknown) =>
     isNumber(value) && isWithin(Number(value), minimum, maximum) && Number(value) > (exclusiveMinimum ?? -Infinity);
-  const bounds = [exclusiveMinimum === undefined ? "" : `above ${exclusiveMinimum}`, rangeOf(minimum, maximum, "from")];
-  const range = bounds.filter((bound) => bound !== "").join(" and ");
-  return { rule: `${type === "integer" ? "a whole number" : "a number"}${range && ` ${range}`}`, fits };
+  const rule = () => {
+    const bounds = [
+      exclusiveMinimum === undefined ? "" : `above ${exclusiveMinimum}`,
+      rangeOf(minimum, maximum, "from"),
+    ];
+    const range = bounds.filter((bound) => bound !== "").join(" and ");
+    return `${type === "integer" ? "a whole number" : "a number"}${range && ` ${range}`}`;
+  };
+  return { rule, fits };
 }
 
 function isWithin(value: number, minimum = -Infinity, maximum = Infinity): boolean {
@@ -79,22 +106,24 @@ interface NumberBounds extends TSchema {
 function textRule({ minLength, maxLength, pattern }: TSchema): Rule {
   const isLong = (value: string) => isWithin(value.length, minLength, maxLength);
   const isLike = (value: string) => pattern === undefined || new RegExp(pattern).test(value);
-  const range = rangeOf(minLength, maxLength, "of");
+  const rule = () => {
+    const range = rangeOf(minLength, maxLength, "of");
+    return pattern === undefined ? `a text${range && ` ${range} UTF-16 code units`}` : `a text like ${pattern}`;
+  };
   return {
-    rule: pattern === undefined ? `a text${range && ` ${range} UTF-16 code units`}` : `a text like ${pattern}`,
+    rule,
     fits: (value) => typeof value === "string" && isLong(value) && isLike(value),
   };
 }
 
 function choiceProblem({ anyOf }: TSchema, value: unknown, at: string): string | undefined {
   const choices = anyOf as TSchema[];
-  const problems = choices.map((choice) => schemaProblem(choice, value, at));
-  if (problems.includes(undefined)) return undefined;
+  if (choices.some((choice) => isChoice(choice, value))) return undefined;
   // What is wrong with the object or list says more than that it is none of the others.
   const object = isRecord(value) ? objectChoiceProblem(choices, value, at) : undefined;
   if (object !== undefined) return object;
   const list = Array.isArray(value) ? choices.findIndex(({ type }) => type === "array") : -1;
-  return problems[list] ?? wrong(at, value, anyRule(choices));
+  return list === -1 ? wrong(at, value, anyRule(choices)) : schemaProblem(choices[list] as TSchema, value, at);
 }
 
 /** Objects differ by the literal of their `type`; of those that do not, the last one speaks. Undefined without objects. */
@@ -121,7 +150,7 @@ function anyRule(choices: readonly TSchema[]): string {
 function shortRule(schema: TSchema): string {
   if (schema.anyOf !== undefined) return anyRule(schema.anyOf as TSchema[]);
   if (schema.type === "array") return "a list";
-  return schema.type === "object" ? "an object" : ruleOf(schema).rule;
+  return schema.type === "object" ? "an object" : ruleOf(schema).rule();
 }
 
 function listProblem({ items, minItems, maxItems }: TSchema, value: unknown, at: string) {
