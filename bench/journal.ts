@@ -209,12 +209,17 @@ async function filling(items: number, base: string): Promise<Race[]> {
   writer.rest();
   const bytes = readFileSync(journalFile(directory));
   let number = 0;
+  /** What samples left; to remove it takes a while, and belongs to none of them. */
+  const left: string[] = [];
+  const prepare = () => {
+    for (const path of left.splice(0)) rmSync(path, { recursive: true });
+  };
   const fill = async () => {
     const into = join(base, `fill-${++number}`);
+    left.push(into);
     const filler = new JournalWriter({ directory: into, agent: AGENT });
     await filler.sync(session);
     filler.rest();
-    rmSync(into, { recursive: true });
   };
   return [
     {
@@ -223,11 +228,12 @@ async function filling(items: number, base: string): Promise<Race[]> {
       goal: 4,
       waitsFor: "disk",
       samplesMin: 3,
+      prepare,
       ours: fill,
-      reference: async () => {
+      reference: () => {
         const into = join(base, `raw-${++number}`);
-        await writeInPieces(into, bytes);
-        rmSync(into);
+        left.push(into);
+        return writeInPieces(into, bytes);
       },
     },
     {
@@ -237,6 +243,7 @@ async function filling(items: number, base: string): Promise<Race[]> {
       allowanceMs: 50,
       isFigure: true,
       samplesMin: 3,
+      prepare,
       ours: () => longestHold(fill),
       reference: () => longestHold(() => new Promise((done) => setTimeout(done, STILL_MS))),
     },

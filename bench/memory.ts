@@ -1,14 +1,12 @@
 // What the live index keeps in memory of a session, also when all of it has been searched, against the session's entries; and
 // what reading another agent's journal takes. Each in a process of its own: what others left behind would be counted too.
 import { execFileSync } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import type { MemoryFigures } from "./children/remembering.ts";
 import type { Group } from "./group.ts";
-
-const REMEMBERING = fileURLToPath(new URL("./children/remembering.ts", import.meta.url));
+import { program } from "./program.ts";
 
 function figures(items: number): MemoryFigures {
-  const args = ["--expose-gc", "--import", "tsx", REMEMBERING, String(items)];
+  const args = ["--expose-gc", program("remembering"), String(items)];
   return JSON.parse(execFileSync(process.execPath, args, { encoding: "utf8" })) as MemoryFigures;
 }
 

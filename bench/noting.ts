@@ -3,11 +3,10 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { bundled } from "../fixtures/pi/bundle.ts";
 import type { NotingFigures, NotingTask } from "./children/noting.ts";
 import { type Race, shared } from "./measure.ts";
+import { program } from "./program.ts";
 
-const NOTING = new URL("./children/noting.ts", import.meta.url);
 const NOTE = "shared.md";
 const RUN_MS = 2_000;
 const SAMPLES = 3;
@@ -21,7 +20,7 @@ async function noted(folder: string, processes: number): Promise<Noted> {
   const root = join(mkdtempSync(join(folder, "notes-")), "notes");
   const children = Array.from({ length: processes }, (_, number) => {
     const task: NotingTask = { root, path: NOTE, name: `p${number}`, runMs: RUN_MS };
-    return fork(bundled(NOTING), [JSON.stringify(task)]);
+    return fork(program("noting"), [JSON.stringify(task)]);
   });
   await Promise.all(children.map((child) => once(child, "message")));
   const ended = children.map(async (child) => (await once(child, "message"))[0] as NotingFigures);

@@ -4,7 +4,6 @@ import { execFileSync } from "node:child_process";
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { HOST_NAMES, type HostName, hostNamed, isInstalled } from "../fixtures/pi/hosts.ts";
 import { writeSessionFile } from "../fixtures/story/session-file.ts";
 import { Registry } from "../src/task/registry.ts";
@@ -13,8 +12,8 @@ import type { Group, Made } from "./group.ts";
 import { loadingRaces } from "./loading.ts";
 import { type Race, shared } from "./measure.ts";
 import { notingRaces } from "./noting.ts";
+import { program } from "./program.ts";
 
-const OPENING = fileURLToPath(new URL("./children/opening.ts", import.meta.url));
 const TURNS = 6;
 const SHORTEST = 100;
 const LONG_TURNS = 30;
@@ -44,7 +43,7 @@ function sessionOf(folder: string, entries: number): string {
 
 /** Opens a session in a process of its own, with the Pi of that host. */
 function opened(host: HostName, task: OpeningTask): OpeningFigures {
-  const args = ["--import", "tsx", OPENING, JSON.stringify(task)];
+  const args = [program("opening"), JSON.stringify(task)];
   const lines = child(hostNamed(host).node, args, { PI_TEST_HOST: host }).trim().split("\n");
   return JSON.parse(lines.at(-1) ?? "") as OpeningFigures;
 }

@@ -15,13 +15,12 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { newId, nowText, type TaskRow } from "../src/dispatch/record/schema.ts";
 import { RecordStore } from "../src/dispatch/record/store.ts";
 import { LockDirectory } from "../src/storage/lock.ts";
 import type { Group, Made } from "./group.ts";
+import { program } from "./program.ts";
 
-const HOLDER = fileURLToPath(new URL("./children/holder.ts", import.meta.url));
 const STALE_MS = 3_000;
 const SAMPLES = 3;
 const RECORDS = 1_000;
@@ -33,7 +32,7 @@ const RESULT_CHARS = 2_000;
 /** From the kill of the holder until the lock is another's, in milliseconds. */
 async function takenOverMs(folder: string): Promise<number> {
   const directory = mkdtempSync(join(folder, "locks-"));
-  const holder = spawn(process.execPath, ["--import", "tsx", HOLDER, directory, String(STALE_MS)], {
+  const holder = spawn(process.execPath, [program("holder"), directory, String(STALE_MS)], {
     stdio: ["ignore", "pipe", "ignore"],
   });
   await new Promise((resolve, reject) => {

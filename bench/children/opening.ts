@@ -4,6 +4,7 @@
 import fs from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { enterEnvironment } from "../../fixtures/pi/environment.ts";
+import { installedDirectory } from "../../fixtures/pi/installed.ts";
 import { call, type Script, text } from "../../fixtures/pi/scripted-model.ts";
 import { openPi } from "../../fixtures/pi/session.ts";
 import { getTokenBudgetTask } from "../../src/launcher.ts";
@@ -115,7 +116,9 @@ async function opened({ file, bare, turns, agents }: OpeningTask): Promise<Openi
   const next: Script = (_request, n) => (n > 0 && n <= turns ? [call("ls", { path: "." })] : [text("done")]);
   const s = await openPi({
     session: { path: file },
-    bare,
+    // As people install it.
+    bare: true,
+    paths: bare ? [] : [installedDirectory()],
     contextWindow: 1_000_000_000,
     requestLimit: turns + 5,
     next,
