@@ -5,6 +5,7 @@ import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { HOST_NAMES, type HostName, hostNamed, isInstalled } from "../fixtures/pi/hosts.ts";
+import { installedDirectory } from "../fixtures/pi/installed.ts";
 import { writeSessionFile } from "../fixtures/story/session-file.ts";
 import { Registry } from "../src/task/registry.ts";
 import type { OpeningFigures, OpeningTask } from "./children/opening.ts";
@@ -14,10 +15,14 @@ import { type Race, shared } from "./measure.ts";
 import { notingRaces } from "./noting.ts";
 import { program } from "./program.ts";
 
-const TURNS = 6;
+/** A turn counts warm: a session works for many. A long session takes its time for each. */
+const turnsOf = (entries: number) => (entries > LONG_ENTRIES ? 8 : 30);
+const LONG_ENTRIES = 20_000;
 const SHORTEST = 100;
 const LONG_TURNS = 30;
 const SAMPLES = 3;
+/** A long session is opened once a side, and once more where a goal is missed. */
+const samplesOf = (entries: number) => (entries > LONG_ENTRIES ? 1 : SAMPLES);
 const AGENTS = 1_000;
 const OUTPUT_MAX = 1 << 26;
 
@@ -66,26 +71,30 @@ function openedAfresh(
 }
 
 /** Opens the same session again and again, in one home: its journal is there from the second time on. */
-function openedAgain(host: HostName, folder: string, file: string): () => OpeningFigures {
+function openedAgain(host: HostName, folder: string, file: string, turns: number): () => OpeningFigures {
   let own: string | undefined;
-  const task = () => ({ file: join(own as string, "session.jsonl"), home: join(own as string, "home"), bare: false });
+  const task = () => ({
+    file: join(own as string, "session.jsonl"),
+    home: join(own as string, "home"),
+    extension: installedDirectory(),
+  });
   return () => {
     if (own === undefined) {
       own = mkdtempSync(join(folder, "again-"));
       cpSync(file, join(own, "session.jsonl"));
       opened(host, { ...task(), turns: 0 });
     }
-    return opened(host, { ...task(), turns: TURNS });
+    return opened(host, { ...task(), turns });
   };
 }
 
-function openingRaces(folder: string, host: HostName, entries: number): Race[] {
-  const file = sessionOf(folder, entries);
+function openingRaces(folder: string, file: string, host: HostName, entries: number): Race[] {
+  const turns = turnsOf(entries);
   const shown = `Pi ${host}, ${entries.toLocaleString("en-US")} entries`;
-  const bare = shared(() => openedAfresh(host, folder, file, { bare: true, turns: TURNS }));
-  const never = shared(() => openedAfresh(host, folder, file, { bare: false, turns: 0 }));
-  const again = shared(openedAgain(host, folder, file));
-  const common = { isFigure: true, samplesMin: SAMPLES, against: "the host without the package" } as const;
+  const bare = shared(() => openedAfresh(host, folder, file, { extension: null, turns }));
+  const never = shared(() => openedAfresh(host, folder, file, { extension: installedDirectory(), turns: 0 }));
+  const again = shared(openedAgain(host, folder, file, turns));
+  const common = { isFigure: true, samplesMin: samplesOf(entries), against: "the host without the package" } as const;
   const turnMs = ({ turns_ms }: OpeningFigures) => median(turns_ms);
   return [
     {
@@ -143,7 +152,9 @@ function openingRaces(folder: string, host: HostName, entries: number): Race[] {
 async function registryRaces(folder: string): Promise<Race[]> {
   const file = sessionOf(folder, AGENTS);
   const turnWith = (agents: number) =>
-    median(openedAfresh("0.73.1", folder, file, { bare: false, turns: LONG_TURNS, agents }).turns_ms);
+    median(
+      openedAfresh("0.73.1", folder, file, { extension: installedDirectory(), turns: LONG_TURNS, agents }).turns_ms,
+    );
   const [large, small] = await Promise.all(
     [AGENTS, 1].map(async (agents) => {
       const storageRoot = join(folder, `task-${agents}`);
@@ -203,12 +214,13 @@ export function processGroups(sizes: readonly number[]): Group[] {
       return { races: await races(folder), close: () => rmSync(folder, { recursive: true, force: true }) };
     };
   return [
-    ...[SHORTEST, ...sizes].flatMap((entries) =>
-      HOST_NAMES.filter(isInstalled).map((host) => ({
-        topic: "opening",
-        make: inFolder((folder) => openingRaces(folder, host, entries)),
-      })),
-    ),
+    ...[SHORTEST, ...sizes].map((entries) => ({
+      topic: "opening",
+      make: inFolder((folder) => {
+        const file = sessionOf(folder, entries);
+        return HOST_NAMES.filter(isInstalled).flatMap((host) => openingRaces(folder, file, host, entries));
+      }),
+    })),
     { topic: "loading", make: inFolder(loadingRaces) },
     { topic: "registry", make: inFolder(registryRaces) },
     { topic: "notes", make: inFolder(notingRaces) },

@@ -5,13 +5,17 @@ import { BLOCK, keysOfModel } from "./settings-layers.ts";
 import { MISSPELT_LIKENESS } from "./settings-values.ts";
 import { similarNames } from "./similar.ts";
 
-/** One line each. `known` is every model of Pi, with credentials or without; empty when Pi does not say. */
+/**
+ * One line each. `known` says every model of Pi, with credentials or without; none when Pi does not say. There are a thousand
+ * of them, so it is asked only where settings name one.
+ */
 export function unknownModels(
   { categories, modelKeys }: Pick<LoadedSettings, "categories" | "modelKeys">,
-  known: readonly ModelName[],
+  known: () => readonly ModelName[],
 ): readonly string[] {
-  if (known.length === 0) return [];
-  const names = known.map(modelName);
+  if (categories.size === 0 && modelKeys.length === 0) return [];
+  const names = known().map(modelName);
+  if (names.length === 0) return [];
   const exact = new Set(names);
   const keys = new Set(["*", ...names.flatMap(keysOfModel)]);
   const meant = (wanted: string) => {

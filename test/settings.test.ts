@@ -96,7 +96,7 @@ describe("settings", () => {
       { provider: "local", id: "vault" },
       { provider: "openrouter", id: "anthropic/claude" },
     ];
-    const unknown = (block: object) => unknownModels(loadSettings([agent(block)], {}), known);
+    const unknown = (block: object) => unknownModels(loadSettings([agent(block)], {}), () => known);
     const models = (...keys: string[]) => ({ models: Object.fromEntries(keys.map((key) => [key, {}])) });
     expect(unknown(models("*", "LOCAL", "local/*", "Local/Vault", "openrouter/anthropic/claude"))).toEqual([]);
     expect(unknown({ categories: { s: { models: ["local/vault"] } } })).toEqual([]);
@@ -108,7 +108,7 @@ describe("settings", () => {
       expect.stringMatching(/^tokenBudget\.categories\.s names local\/nope, a model that Pi does not know/),
       expect.stringMatching(/names local\/Vault, a model that Pi does not know; did you mean local\/vault\?$/),
     ]);
-    expect(unknownModels(loadSettings([agent(models("x"))], {}), [])).toEqual([]);
+    expect(unknownModels(loadSettings([agent(models("x"))], {}), () => [])).toEqual([]);
   });
 
   it("of the environment win, and a bad one is passed over", () => {

@@ -4,7 +4,6 @@
 import fs from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { enterEnvironment } from "../../fixtures/pi/environment.ts";
-import { installedDirectory } from "../../fixtures/pi/installed.ts";
 import { call, type Script, text } from "../../fixtures/pi/scripted-model.ts";
 import { openPi } from "../../fixtures/pi/session.ts";
 import { getTokenBudgetTask } from "../../src/launcher.ts";
@@ -15,7 +14,8 @@ export interface OpeningTask {
   readonly file: string;
   /** The folder that holds all else of this Pi: what one opening leaves there, the next one finds. */
   readonly home: string;
-  readonly bare: boolean;
+  /** The folder of the package; null for a Pi without it. */
+  readonly extension: string | null;
   /** Runs of one tool call each, behind the first request. */
   readonly turns: number;
   /** So many agents are in the registry, this one included, and it rests before the turns. */
@@ -105,7 +105,7 @@ function countedFlushes(): () => number {
   return () => count;
 }
 
-async function opened({ file, bare, turns, agents }: OpeningTask): Promise<OpeningFigures> {
+async function opened({ file, extension, turns, agents }: OpeningTask): Promise<OpeningFigures> {
   let startedMs = 0;
   let firstMs = 0;
   const marks: number[] = [];
@@ -118,7 +118,7 @@ async function opened({ file, bare, turns, agents }: OpeningTask): Promise<Openi
     session: { path: file },
     // As people install it.
     bare: true,
-    paths: bare ? [] : [installedDirectory()],
+    paths: extension === null ? [] : [extension],
     contextWindow: 1_000_000_000,
     requestLimit: turns + 5,
     next,

@@ -177,7 +177,7 @@ export class Session {
    */
   settingsProblems(): readonly string[] {
     if (this.task.parent !== null) return problemLines(this.loaded.problems);
-    return [...problemLines(this.loaded.problems), ...unknownModels(this.loaded, knownModels(this.#ctx))];
+    return [...problemLines(this.loaded.problems), ...unknownModels(this.loaded, () => knownModels(this.#ctx))];
   }
 
   /** Whether windows are on. What a person said last in this session is on the log and wins over the settings. */

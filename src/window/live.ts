@@ -6,8 +6,11 @@ import { BranchIndex } from "../log/branch.ts";
 import { CURSOR_AT_START, type FactCursor, type IsOwnNote, NO_ABSOLUTE_PATH, readFacts } from "./facts.ts";
 import { type Effect, INITIAL_STATE, type LiveEvent, step, type WindowState } from "./machine.ts";
 
-/** Entries gone through between two turns of the event loop: a few milliseconds, also on a slow machine. */
-export const STEPS_PER_SLICE = 500;
+/**
+ * Entries gone through between two turns of the event loop: 10 to 20 milliseconds. The host has work of its own for each of
+ * those turns, which an opening session then waits for.
+ */
+export const STEPS_PER_SLICE = 3_000;
 
 export class LiveWindow {
   readonly branch = new BranchIndex();

@@ -17,7 +17,7 @@ import { openingMessage } from "./openings.ts";
 import { projectRequest, type SentIds } from "./projection.ts";
 import { refusalReason } from "./refusals.ts";
 import { isWriteBlocked, pathOfCall, refusedAsFull } from "./responses.ts";
-import { promptTokens } from "./room.ts";
+import { PromptTokens } from "./room.ts";
 import { UnwrittenMessages } from "./unwritten.ts";
 import type { BudgetWatch } from "./watch.ts";
 
@@ -66,6 +66,7 @@ export class WindowLoop {
   #isUnsent = false;
   readonly #unwritten = new UnwrittenMessages();
   readonly #labels = new WindowLabels();
+  readonly #promptTokens = new PromptTokens();
   /** Calls of the newest batch that were judged by us or have run: another extension has stopped any other one. */
   readonly #seen = new Set<string>();
 
@@ -80,7 +81,7 @@ export class WindowLoop {
 
   /** A run begins with this prompt and these tools. */
   promptIs(systemPrompt: string, tools: readonly object[]): void {
-    this.#watch.promptIs(promptTokens(systemPrompt, tools));
+    this.#watch.promptIs(this.#promptTokens.of(systemPrompt, tools));
   }
 
   /** The messages of the request that is about to go out. */

@@ -49,9 +49,20 @@ export function leastWindow(fixedTokens: number, limits: RoomLimits): number {
   return large;
 }
 
-/** An estimate of what every request holds beside its messages. */
-export function promptTokens(systemPrompt: string, tools: readonly object[]): number {
-  return Math.ceil(textTokens(systemPrompt) + textTokens(JSON.stringify(tools)));
+/**
+ * An estimate of what every request holds beside its messages. A session's start, each run and its first request ask for it;
+ * it is counted again only where it has changed.
+ */
+export class PromptTokens {
+  #counted = { systemPrompt: "", tools: "", tokens: 0 };
+
+  of(systemPrompt: string, infos: readonly object[]): number {
+    const tools = JSON.stringify(infos);
+    const known = this.#counted;
+    if (known.systemPrompt !== systemPrompt || known.tools !== tools)
+      this.#counted = { systemPrompt, tools, tokens: Math.ceil(textTokens(systemPrompt) + textTokens(tools)) };
+    return this.#counted.tokens;
+  }
 }
 
 /**
