@@ -14,6 +14,7 @@ import { realModels } from "../host/models.ts";
 import { keepSessionFile } from "../host/session-file.ts";
 import { JournalReader } from "../journal/reader.ts";
 import { kindAt } from "../storage/blobs.ts";
+import { interruptsAsTerm } from "../storage/signals.ts";
 import { plainLine } from "../storage/text.ts";
 import { taskLayout } from "../task/layout.ts";
 import { todosOfHistory } from "../todo/of-history.ts";
@@ -36,6 +37,7 @@ class SessionDispatcher {
   readonly #open: (ctx: HostContext) => Promise<TaskDispatcher>;
   #current: Promise<TaskDispatcher> | undefined;
   #opened: TaskDispatcher | undefined;
+  #endSignals = () => {};
 
   constructor(open: (ctx: HostContext) => Promise<TaskDispatcher>) {
     this.#open = open;
@@ -44,6 +46,8 @@ class SessionDispatcher {
   of(ctx: HostContext): Promise<TaskDispatcher> {
     if (this.#current !== undefined) return this.#current;
     const opening = this.#open(ctx);
+    this.#endSignals();
+    this.#endSignals = interruptsAsTerm(() => this.active().length > 0);
     this.#current = opening;
     opening.then(
       (opened) => {
@@ -68,6 +72,7 @@ class SessionDispatcher {
     const last = this.#current;
     this.#current = undefined;
     this.#opened = undefined;
+    this.#endSignals();
     await (await last?.catch(() => undefined))?.close();
   }
 }

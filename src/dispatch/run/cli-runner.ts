@@ -8,6 +8,7 @@ import { LineReader, parseObject } from "../../json-lines.ts";
 import { piCommand } from "../../packages/host.ts";
 import { neededPackage } from "../../packages/own.ts";
 import { makePrivateDirectory, removeTree, writeNewText } from "../../storage/blobs.ts";
+import { beforeEndBy } from "../../storage/signals.ts";
 import { writeChildEntry } from "../../subagents/child-entry.ts";
 import { taskLayout } from "../../task/layout.ts";
 import { childFolder } from "../files/workspace.ts";
@@ -156,6 +157,7 @@ function runChild({ program, args, folder }: Program, options: CliRunnerOptions,
       clearTimeout(closeTimer);
       signal.removeEventListener("abort", terminate);
       process.off("exit", endAll);
+      endSignals();
       child.stdout.destroy();
       child.stderr.destroy();
       // What the child has started ends with it.
@@ -171,6 +173,7 @@ function runChild({ program, args, folder }: Program, options: CliRunnerOptions,
     // The child leads a group of its own, so what ends this process does not reach it.
     const endAll = () => signalAll("SIGKILL");
     process.once("exit", endAll);
+    const endSignals = beforeEndBy(["SIGINT", "SIGTERM", "SIGHUP"], endAll);
     signal.addEventListener("abort", terminate, { once: true });
     child.on("error", (error) => finish(startProblem(program, error)));
     child.stdout.on("data", (piece: Buffer) => output.take(piece));
