@@ -58,7 +58,8 @@ const DISPATCH_ROOMS = {
   files: [],
   record: ["files/", "task-view"],
   brief: ["record/", "parent", "settings"],
-  run: ["brief/", "record/", "files/", "parts", "runner", "settings", "task-view"],
+  sandbox: [],
+  run: ["brief/", "record/", "files/", "sandbox/", "parts", "runner", "settings", "task-view"],
 };
 
 /** The files of src/journal: the log, what is known of a journal, and the two who use that; and what each may import. */

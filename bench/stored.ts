@@ -76,7 +76,7 @@ function taskRow(): TaskRow {
   const created = nowText();
   return {
     ...{ id: newId(), rootSession: "a0", agent: "/root/counter", parent: "/root", category: null, categoryOwn: false },
-    ...{ title: "Count", requirement: "Count the words of the file.", context: null, runner: "session" },
+    ...{ title: "Count", requirement: "Count the words of the file.", context: null, sandbox: null, runner: "session" },
     ...{ status: "processing", progress: "", steps: [], result: null, error: null, model: null, modelPinned: false },
     ...{ cwd: null, references: { agent: "/root", items: [] }, runs: 1, process: null, created, updated: created },
   };

@@ -114,6 +114,11 @@ export const Settings = Type.Object({
     description:
       "Program and first arguments of the `cli` runner; empty is the Pi that runs the session. Agent directory only.",
   }),
+  taskSandbox: Type.Array(Type.String({ minLength: 1 }), {
+    default: [],
+    description:
+      'What confines tasks (docs/sandbox.md), as `["bwrap"]`: the program, and more arguments for it; empty is nothing. Agent directory only.',
+  }),
 });
 export type Settings = Static<typeof Settings>;
 

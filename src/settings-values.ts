@@ -37,6 +37,8 @@ function unknownName(name: string, where: string, triggersOnly: boolean): string
   return meant === undefined ? `${problem}; there are ${known.join(", ")}.` : `${problem}; did you mean ${meant}?`;
 }
 
+const SANDBOX = "taskSandbox" satisfies SettingName;
+
 /** The valid ones of a group of settings; what is wrong goes to `problems`. */
 export function checked(group: unknown, where: string, triggersOnly: boolean, problems: Fault[]): Values {
   if (group === undefined) return {};
@@ -49,6 +51,12 @@ export function checked(group: unknown, where: string, triggersOnly: boolean, pr
     const schema = Object.hasOwn(Settings.properties, name) ? Settings.properties[name as SettingName] : undefined;
     if (!schema || (triggersOnly && !TRIGGER_NAMES.has(name))) {
       problems.push(unknownName(name, where, triggersOnly));
+    } else if (name === SANDBOX && schemaProblem(schema, value) !== undefined) {
+      // No default: what was meant to be confined would run free. It is refused when a task is given.
+      values[SANDBOX] = [shownValue(value)];
+      problems.push(
+        `${where}.${name} is ${shownValue(value)}, not ${ruleOf(schema)}; no task runs until it is mended.`,
+      );
     } else if (schemaProblem(schema, value) !== undefined) {
       const problem = `${where}.${name} is ${shownValue(value)}, not ${ruleOf(schema)}`;
       // What is used instead may differ by model.

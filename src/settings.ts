@@ -59,7 +59,12 @@ export function problemLines(problems: readonly SettingsProblems[]): readonly st
 }
 
 /** A cloned repository must not say what is run, nor how much may be spent. */
-const AGENT_ONLY = ["taskQuota", "taskRunnerCommand", "taskTool"] as const satisfies readonly SettingName[];
+const AGENT_ONLY = [
+  "taskQuota",
+  "taskRunnerCommand",
+  "taskSandbox",
+  "taskTool",
+] as const satisfies readonly SettingName[];
 
 /** As the host reads it: an empty file says nothing, and comments are no JSON. */
 function parsedFile({ text }: SettingsFile, problems: Fault[]): Record<string, unknown> {

@@ -127,16 +127,25 @@ describe("settings", () => {
   });
 
   it("take what is run, what may be spent and which models a category has from the agent directory only", () => {
-    const own = { taskQuota: { tokens: 1_000 }, taskRunnerCommand: ["pi"] };
+    const own = { taskQuota: { tokens: 1_000 }, taskRunnerCommand: ["pi"], taskSandbox: ["bwrap"] };
     const kept = loadSettings([agent(own)], {});
     expect(kept.problems).toEqual([]);
     expect(kept.forModel(undefined)).toMatchObject(own);
-    const foreign = { taskQuota: { tokens: 9 }, taskRunnerCommand: ["evil"], categories: { s: { models: ["a/b"] } } };
+    const foreign = {
+      ...{ taskQuota: { tokens: 9 }, taskRunnerCommand: ["evil"], taskSandbox: [] },
+      categories: { s: { models: ["a/b"] } },
+    };
     const cloned = loadSettings([agent(own), project(foreign)], {});
     expect(cloned.forModel(undefined)).toMatchObject(own);
     expect(cloned.categories.size).toBe(0);
     for (const name of Object.keys(foreign))
       expect(problemLines(cloned.problems).filter((line) => line.includes(`tokenBudget.${name}`))).toHaveLength(1);
+  });
+
+  it("keep a sandbox that is written wrongly as one that is not known, so that no task runs without it", () => {
+    const slip = loadSettings([agent({ taskSandbox: "bwrap" })], {});
+    expect(slip.forModel(undefined).taskSandbox).toEqual(['"bwrap"']);
+    expect(told(slip)).toContain('taskSandbox is "bwrap", not a list of texts; no task runs until it is mended');
   });
 
   it("read Pi's own retry settings", () => {

@@ -66,11 +66,11 @@ Flat, in \`defaults\`, or both; with values for some models:
 
 A model is named \`provider/model\`, \`provider/*\`, \`provider\` or \`*\`; the most exact name wins, and case does not matter. Only the settings marked "by model" may stand there. In one file, what stands in \`defaults\` wins over the same setting flat beside it, and a line says so.
 
-What is unknown or has a wrong value is named in one warning when the session starts, a line for each, and its default is used; settings never stop Pi. Settings are read when a session starts, and a file is read as Pi reads it: comments are no JSON, and a byte order mark is dropped on 0.84 and later, while 0.73.1 reads nothing of such a file.
+What is unknown or has a wrong value is named in one warning when the session starts, a line for each, and its default is used; settings never stop Pi. Only for a wrong \`taskSandbox\` there is no default: it refuses [tasks](sandbox.md). Settings are read when a session starts, and a file is read as Pi reads it: comments are no JSON, and a byte order mark is dropped on 0.84 and later, while 0.73.1 reads nothing of such a file.
 
 ## Only in the agent directory
 
-A project cannot raise \`notesMaxFileBytes\`. \`taskQuota\`, \`taskRunnerCommand\` and \`categories\` only count in the settings.json of the agent directory: a cloned repository must not decide what is run, what is spent and where content goes. \`categories\` is no setting with a default; it stands beside the others, or beside \`defaults\` and \`models\`, and labels models ([categories](categories.md)):
+A project cannot raise \`notesMaxFileBytes\`. \`taskQuota\`, \`taskRunnerCommand\`, \`taskSandbox\`, \`taskTool\` and \`categories\` only count in the settings.json of the agent directory: a cloned repository must not decide what is run, what is spent and where content goes. \`categories\` is no setting with a default; it stands beside the others, or beside \`defaults\` and \`models\`, and labels models ([categories](categories.md)):
 
 \`\`\`json
 { "tokenBudget": { "categories": { "client-x": { "models": ["some-provider/some-model"] } } } }

@@ -1,4 +1,6 @@
 // A dispatcher with its runners.
+
+import { TokenBudgetError } from "../errors.ts";
 import { TaskDispatcher } from "./dispatcher.ts";
 import type { DispatchParent, RouteDoor } from "./parent.ts";
 import type { DispatcherParts } from "./parts.ts";
@@ -6,6 +8,7 @@ import type { Quota } from "./quota.ts";
 import { cliRunner } from "./run/cli-runner.ts";
 import { type ChildExtension, sessionRunner } from "./run/session-runner.ts";
 import type { Runner } from "./runner.ts";
+import { sandboxOf } from "./sandbox/choice.ts";
 import { DEFAULT_TASK_SETTINGS, type RunLimits, type TaskSettings } from "./settings.ts";
 
 /** Options of a dispatcher; each may be left out. */
@@ -48,20 +51,37 @@ export interface DispatcherOptions extends TaskDispatcherOptions {
   readonly interrupted?: DispatcherParts["interrupted"];
 }
 
+/** What runs in this process cannot be confined: with a sandbox nothing does, so that nothing escapes it by a slip. */
+function outOfSandbox(runner: Runner): Runner {
+  const sandbox = async () => {
+    throw new TokenBudgetError(
+      "refused",
+      `The runner ${runner.name} works in this process, and the setting taskSandbox confines tasks. Nothing was stored. Leave runner out for the runner cli, or leave taskSandbox out of settings.json.`,
+    );
+  };
+  return { ...runner, sandbox };
+}
+
 export function openDispatcher(parent: DispatchParent, options: DispatcherOptions): TaskDispatcher {
   const { childExtension, sdk, extensions, cli, route, quota, limits, report, interrupted } = options;
   const settings = (): TaskSettings => ({ ...DEFAULT_TASK_SETTINGS, ...parent.settings?.(), ...options.settings });
-  const own = [
-    sessionRunner({
-      childExtension,
-      sdk: sdk === undefined ? parent.sdk : async () => sdk,
-      models: parent.models,
-      extensions,
-    }),
-    cliRunner({ command: () => settings().taskRunnerCommand, packageDirectory: options.packageDirectory, ...cli }),
-  ];
+  // What confines tasks stays as it is while the dispatcher is open: a run must not be in another one than its record says.
+  const { taskSandbox } = settings();
+  const session = sessionRunner({
+    childExtension,
+    sdk: sdk === undefined ? parent.sdk : async () => sdk,
+    models: parent.models,
+    extensions,
+  });
+  const separate = cliRunner({
+    command: () => settings().taskRunnerCommand,
+    sandbox: () => sandboxOf(taskSandbox),
+    packageDirectory: options.packageDirectory,
+    ...cli,
+  });
+  const own = taskSandbox.length === 0 ? [session, separate] : [separate, outOfSandbox(session)];
   const given = options.runners ?? [];
-  // Replacements keep their places, so that `session` stays the default.
+  // Replacements keep their places, so that the default stays.
   const replaced = own.map((runner) => given.find(({ name }) => name === runner.name) ?? runner);
   const runners = [...replaced, ...given.filter((runner) => !replaced.includes(runner))];
   return new TaskDispatcher({

@@ -34,6 +34,7 @@ export class Intake {
     const parts = { parent, runners: this.#runners, baseDirectory, taskId: id };
     const { goal, context, choice, runner, address, pinned, attachments, cwd } = checkedRequest(request, parts);
     const model = await chosenModel(this.#parts, runner, { category: choice.category, pinned });
+    const sandbox = (await runner.sandbox?.({ cwd })) ?? null;
     await parent.flush?.();
     const now = nowText();
     const names = attachments.map(({ filename }) => filename);
@@ -48,6 +49,7 @@ export class Intake {
       requirement: goal,
       context,
       runner: runner.name,
+      sandbox,
       ...this.#started(),
       result: null,
       model,
@@ -75,9 +77,11 @@ export class Intake {
     const pinned = old.modelPinned ? (old.model ?? undefined) : undefined;
     const { own: categoryOwn, category } = choiceAgain(old, this.#parts.parent, runner);
     const model = await chosenModel(this.#parts, runner, { category, pinned });
+    const sandbox = (await runner.sandbox?.({ cwd: old.cwd })) ?? null;
     await this.#admit()?.(await this.#store.usedOn(nowText()));
     const record = await this.#store.restart(old.id, (task) => ({
       ...task,
+      sandbox,
       category,
       categoryOwn,
       ...this.#started(),

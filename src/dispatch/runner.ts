@@ -48,12 +48,25 @@ export interface RunRequest {
   readonly onEvent: (event: RunEvent) => void;
 }
 
+/** A task that is about to be accepted. */
+export interface SandboxQuestion {
+  /** Absolute path of the directory that was named for it; null for a fresh one. */
+  readonly cwd: string | null;
+}
+
 /** Carries out tasks. The runners `session` and `cli` load this package in the child, which makes it an agent of the root task. */
 export interface Runner {
   /** As `dispatch({ runner })` names it. */
   readonly name: string;
   /** Whether it bypasses the model router: it then gets ordinary content only. */
   readonly choosesModels: boolean;
+  /**
+   * The sandbox in which it runs a task, as records name it; null for none. Asked before the task is stored; nothing
+   * confines its children when left out.
+   *
+   * @throws (rejects) with what to do about it, where no task can run in it.
+   */
+  sandbox?(task: SandboxQuestion): Promise<string | null>;
   /**
    * Resolves when the child has ended; the newest answer is the result.
    *

@@ -15,6 +15,8 @@ export interface TaskSettings {
   readonly taskQuota: DailyQuota | null;
   /** Program and first arguments of the runner `cli`; empty (default) is the Pi that runs the session. */
   readonly taskRunnerCommand: readonly string[];
+  /** The program that confines tasks (`bwrap`), and more arguments for it; empty (default) for none. */
+  readonly taskSandbox: readonly string[];
 }
 
 export const DEFAULT_TASK_SETTINGS: TaskSettings = {
@@ -24,6 +26,7 @@ export const DEFAULT_TASK_SETTINGS: TaskSettings = {
   taskExtractChars: 30_000,
   taskQuota: null,
   taskRunnerCommand: [],
+  taskSandbox: [],
 };
 
 /** Time limits of a task's run, in milliseconds. */

@@ -92,6 +92,8 @@ export interface TaskView {
   readonly requirement: string;
   /** Name of the runner that carries it out. */
   readonly runner: string;
+  /** What its latest run was confined by, such as `bwrap`; null for nothing. */
+  readonly sandbox: string | null;
   /** Its status. */
   readonly status: TaskStatus;
   /** The latest hint while it runs, `queued` while it waits; else empty. */

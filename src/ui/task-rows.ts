@@ -59,10 +59,10 @@ export interface RowsOptions {
   readonly columns?: number | undefined;
 }
 
-const HEADINGS = ["id", "status", "age", "steps", "cost", "goal"] as const;
+const HEADINGS = ["id", "status", "age", "steps", "cost", "sandbox", "goal"] as const;
 type Heading = (typeof HEADINGS)[number];
 /** What a narrow terminal does without, the first one first. */
-const DISPENSABLE: readonly Heading[] = ["cost", "steps", "age"];
+const DISPENSABLE: readonly Heading[] = ["cost", "steps", "age", "sandbox"];
 const BETWEEN = "  ";
 
 type Cells = Readonly<Record<Heading, string>>;
@@ -75,11 +75,12 @@ function cellsOf(task: TaskView, id: string, { nowMs, live = [] }: RowsOptions):
     age: ageText(nowMs - Date.parse(task.created)),
     steps: grouped(now?.steps ?? task.steps.length),
     cost: now === undefined ? costText(task.usage) : tokensText(now.tokens),
+    sandbox: task.sandbox ?? "none",
     goal: task.title,
   };
 }
 
-/** A heading and a row for each task; every column but the last is as wide as its widest cell. */
+/** A heading and a row for each task; every column but the last is as wide as its widest cell. Sandboxes stand there where one is. */
 export function taskRows(tasks: readonly TaskView[], options: RowsOptions): readonly string[] {
   const { ids, columns = Number.POSITIVE_INFINITY } = options;
   const short = new Map(shortIds(ids).map((id, at) => [ids[at], id]));
@@ -87,6 +88,7 @@ export function taskRows(tasks: readonly TaskView[], options: RowsOptions): read
   const rows = [heads, ...tasks.map((task) => cellsOf(task, short.get(task.id) ?? task.id, options))];
   const widthOf = (heading: Heading) => Math.max(...rows.map((row) => columnsOf(row[heading])));
   const before = new Map(HEADINGS.slice(0, -1).map((heading) => [heading, widthOf(heading)]));
+  if (tasks.every(({ sandbox }) => sandbox === null)) before.delete("sandbox");
   const used = () => [...before.values()].reduce((sum, width) => sum + width + BETWEEN.length, 0);
   for (const heading of DISPENSABLE) if (columns - used() < GOAL_MIN_COLUMNS) before.delete(heading);
   const room = Math.max(1, Math.min(GOAL_MAX_COLUMNS, columns - used()));

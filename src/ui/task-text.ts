@@ -69,13 +69,13 @@ export interface TaskNow {
 }
 
 export function taskText(task: TaskView, { todos = [], live }: TaskNow = {}): string {
-  const { id, agent, category, title, steps, result, model, files, outputs, intermediates, usage } = task;
+  const { id, agent, category, title, steps, result, model, sandbox, files, outputs, intermediates, usage } = task;
   const hidden = steps.length - STEPS_SHOWN_MAX;
   const section = (heading: string, shown: readonly FileView[]) =>
     shown.length === 0 ? [] : [`${heading}: ${names(shown)}`];
   const lines = [
     `${title} (${id})`,
-    `${agentName(agent)} ${statusText(task)}${category === null ? "" : `, category ${category}`}${model === null ? "" : `, ${model}`}`,
+    `${agentName(agent)} ${statusText(task)}${category === null ? "" : `, category ${category}`}${model === null ? "" : `, ${model}`}, ${sandbox === null ? "not confined" : `confined by ${sandbox}`}`,
     ...(steps.length === 0
       ? []
       : [

@@ -70,6 +70,7 @@ const SETTINGS: Readonly<Record<keyof TaskSettings, FieldRule>> = {
   taskExtractChars: COUNT_OR_LEFT_OUT,
   taskQuota: optional(fieldOf("{ tokens?, amount? } or null", (value) => value === null || OBJECT.fits(value))),
   taskRunnerCommand: optional(TEXTS),
+  taskSandbox: optional(TEXTS),
 };
 
 function assertOptions(options: TaskDispatcherOptions): void {

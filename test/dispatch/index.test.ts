@@ -15,7 +15,7 @@ function row(n: number, more: Partial<TaskRow> = {}): TaskRow {
   const created = new Date(Date.UTC(2026, 0, 1, 0, 0, n)).toISOString();
   return {
     ...{ id: newId(), rootSession: "a0", agent: "/root/a", parent: "/root", category: null, categoryOwn: false },
-    ...{ title: `task ${n}`, requirement: "r", context: null, runner: "session", status: "completed" },
+    ...{ title: `task ${n}`, requirement: "r", context: null, sandbox: null, runner: "session", status: "completed" },
     ...{ progress: "", steps: [], result: "r", error: null, model: null, modelPinned: false, cwd: null },
     ...{ references: { agent: "/root", items: [] }, runs: 1, process: null, created, updated: nowText() },
     ...more,

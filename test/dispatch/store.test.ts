@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { bundled } from "../../fixtures/pi/bundle.ts";
 import { dailyQuota } from "../../src/dispatch/quota.ts";
+import { RECORD_FORMAT_VERSION } from "../../src/dispatch/record/schema.ts";
 import { RecordStore } from "../../src/dispatch/record/store.ts";
 import { Registry } from "../../src/task/registry.ts";
 import type { Registration } from "../../src/task/roster.ts";
@@ -50,7 +51,7 @@ describe("the records", () => {
     const file = join(records, `${id}.json`);
     const content = JSON.parse(readFileSync(file, "utf8"));
     for (const [text, message] of [
-      [JSON.stringify({ ...content, version: 3 }), /format 3/],
+      [JSON.stringify({ ...content, version: RECORD_FORMAT_VERSION + 1 }), /has format \d/],
       ["{", /damaged/],
       [JSON.stringify({ ...content, task: { ...content.task, status: "done" } }), /damaged: .*status/],
       [JSON.stringify({ ...content, files: [{}] }), /damaged/],

@@ -137,6 +137,7 @@ describe("/task", () => {
         agent: "/root/a",
         parent: "/root",
         category: null,
+        sandbox: null,
         runner: "session",
         requirement: "t",
       },

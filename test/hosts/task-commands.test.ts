@@ -112,7 +112,7 @@ describe("a task on the project", () => {
     expect(readFileSync(join(s.project, "fixed.txt"), "utf8")).toBe("x");
     expect(readdirSync(s.project)).toEqual(["fixed.txt"]);
     expect(await said(s, `/tasks ${id}`)).toMatch(
-      /is completed, scripted-\d+\/own\n[\s\S]*Changed in .*: fixed\.txt\.[\s\S]*Fixed work\/a\.ts$/,
+      /is completed, scripted-\d+\/own, not confined\n[\s\S]*Changed in .*: fixed\.txt\.[\s\S]*Fixed work\/a\.ts$/,
     );
     const other = await started(s, `/task --model ${s.provider}/third Fix it`);
     await ended(s, 2);

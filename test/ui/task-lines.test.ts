@@ -26,6 +26,7 @@ const view = {
   parent: "/root",
   category: null,
   runner: "session",
+  sandbox: null,
   requirement: "t",
   title: TITLE,
   status: "processing",

@@ -220,6 +220,11 @@ export function leftByRun(place: TaskPlace, goal: string): readonly NewFile[] {
   return filesToKeep(walkPlainFiles(NODE_DISK, base, isCollected).files, goal, base).files;
 }
 
+/** Where a task works that was given no directory. */
+export function freshDirectory(workRoot: string, taskId: string): string {
+  return join(workRoot, taskId);
+}
+
 /** A folder for what belongs to the child process of a run. */
 export function childFolder(workRoot: string, taskId: string): string {
   return join(workRoot, `${taskId}${CHILD_SUFFIX}`);
@@ -234,7 +239,8 @@ export function tasksWithLeftovers(workRoot: string): ReadonlySet<string> {
 }
 
 function placesOf({ taskId, workRoot, cwd }: TaskPlace): { cwd: string; base: string; prefix: string } {
-  if (cwd === null) return { cwd: join(workRoot, taskId), base: join(workRoot, taskId), prefix: "" };
+  const fresh = freshDirectory(workRoot, taskId);
+  if (cwd === null) return { cwd: fresh, base: fresh, prefix: "" };
   return { cwd, base: join(cwd, PI_TASK_FOLDER, taskId), prefix: `${PI_TASK_FOLDER}/${taskId}/` };
 }
 

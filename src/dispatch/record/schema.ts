@@ -10,8 +10,8 @@ import type { Parsed, VersionedFields } from "../../storage/json-store.ts";
 import type { FileRole } from "../files/roles.ts";
 import type { FileView, TaskStatus, UsageRow as UsageView } from "../task-view.ts";
 
-/** 2: files have a path, and say whether they are partial. */
-export const RECORD_FORMAT_VERSION = 2;
+/** 2: files have a path, and say whether they are partial. 3: the sandbox of the run. */
+export const RECORD_FORMAT_VERSION = 3;
 
 export const TITLE_MAX_CHARS = 60;
 /** Also the bound of the context. */
@@ -53,6 +53,7 @@ const TaskSchema = Type.Object(
     requirement: characters(GOAL_MAX_CHARS),
     context: nullable(characters(GOAL_MAX_CHARS)),
     runner: text(64),
+    sandbox: nullable(text(512)),
     status: literals<TaskStatus>("processing", "completed", "failed", "cancelled"),
     progress: characters(STEP_MAX_CHARS),
     steps: Type.Array(characters(STEP_MAX_CHARS), { maxItems: STEPS_MAX_ROWS }),
@@ -154,13 +155,16 @@ function problemOf(record: Readonly<Record<string, unknown>>, id: string): strin
   return [...files, ...usage].every((row) => row.task === id) ? undefined : "a row belongs to another task";
 }
 
-/** What an older format lacks, as it was then: a file had a name alone, and only completed runs left any. */
+/**
+ * What an older format lacks, as it was then: a file had a name alone, only completed runs left any, and nothing confined
+ * a task.
+ */
 function withNewFields(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  if (!Array.isArray(fields.files)) return fields;
+  if (!Array.isArray(fields.files) || !isRecord(fields.task)) return fields;
   const files = fields.files.map((file: unknown) =>
     isRecord(file) ? { path: file.filename, partial: false, ...file } : file,
   );
-  return { ...fields, files };
+  return { ...fields, task: { sandbox: null, ...fields.task }, files };
 }
 
 /** The record of this task. Fields that an older format lacks are filled in. */

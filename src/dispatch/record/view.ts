@@ -12,6 +12,7 @@ const TASK_FIELDS = [
   "title",
   "requirement",
   "runner",
+  "sandbox",
   "status",
   "progress",
   "steps",

@@ -11,8 +11,9 @@ import { makePrivateDirectory, removeTree, writeNewText } from "../../storage/bl
 import { beforeEndBy } from "../../storage/signals.ts";
 import { writeChildEntry } from "../../subagents/child-entry.ts";
 import { taskLayout } from "../../task/layout.ts";
-import { childFolder } from "../files/workspace.ts";
+import { childFolder, freshDirectory } from "../files/workspace.ts";
 import type { Runner, RunRequest } from "../runner.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
 import { eventsOf } from "./pi-events.ts";
 import { HAS_GROUPS, noteGroup, signalGroup } from "./process-group.ts";
 
@@ -45,10 +46,25 @@ export interface CliRunnerOptions {
   /** The folder of this package, for a bundle that does not know it. */
   readonly packageDirectory?: string | undefined;
   readonly terminateLimitMs?: number | undefined;
+  /** Where children run (setting `taskSandbox`); null or left out, with our own rights. Throws for one that is not known. */
+  readonly sandbox?: (() => Sandbox | null) | undefined;
 }
 
 export function cliRunner(options: CliRunnerOptions = {}): Runner {
-  return { name: "cli", choosesModels: true, run: (request) => runCli(options, request) };
+  return {
+    name: "cli",
+    choosesModels: true,
+    sandbox: async ({ cwd }) => {
+      const sandbox = options.sandbox?.() ?? null;
+      await sandbox?.assertReady({ cwd, env: environmentOf(options) });
+      return sandbox?.name ?? null;
+    },
+    run: (request) => runCli(options, request),
+  };
+}
+
+function environmentOf({ env }: CliRunnerOptions): Readonly<Record<string, string | undefined>> {
+  return { ...process.env, ...env };
 }
 
 function promptExtension(systemPrompt: string): string {
@@ -64,20 +80,27 @@ async function runCli(options: CliRunnerOptions, request: RunRequest): Promise<v
   request.signal.throwIfAborted();
   const own = neededPackage(options.packageDirectory);
   const { membership } = request;
-  const folder = childFolder(taskLayout(membership.storageRoot, membership).work, request.taskId);
+  const { work } = taskLayout(membership.storageRoot, membership);
+  const folder = childFolder(work, request.taskId);
   try {
     removeTree(folder);
     makePrivateDirectory(folder);
     const prompt = join(folder, "prompt.ts");
     writeNewText(prompt, promptExtension(request.systemPrompt));
     const entry = await writeChildEntry({ directory: folder }, own, { ...membership });
+    const sandbox = options.sandbox?.() ?? null;
     const given = options.command?.() ?? [];
-    const [program = "pi", ...first] = given.length > 0 ? given : piCommand();
+    const [program = "pi", ...first] = given.length > 0 ? given : (sandbox?.pi ?? piCommand());
     const model = request.model === null ? [] : ["--model", request.model];
     const args = [...first, ...ARGUMENTS, ...model, ...(options.args ?? []), "-e", prompt, "-e", entry];
+    const env = environmentOf(options);
+    const { taskId, cwd } = request;
+    const isNamedCwd = cwd !== freshDirectory(work, taskId);
+    const child = { taskId, program, args, cwd, isNamedCwd, folder, membership, packageRoot: own.root, env };
+    const started = sandbox === null ? child : await sandbox.enter(child);
     // From here to its listener nothing else runs: a cancel until now is heard here, one from then on there.
     request.signal.throwIfAborted();
-    await runChild({ program, args, folder }, options, request);
+    await runChild({ ...started, folder, env }, options, request);
   } finally {
     removeTree(folder);
   }
@@ -127,11 +150,16 @@ class Output {
 interface Program {
   readonly program: string;
   readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
   /** The folder of what belongs to this child alone. */
   readonly folder: string;
 }
 
-function runChild({ program, args, folder }: Program, options: CliRunnerOptions, request: RunRequest): Promise<void> {
+function runChild(
+  { program, args, env, folder }: Program,
+  options: CliRunnerOptions,
+  request: RunRequest,
+): Promise<void> {
   const { signal, cwd, prompt } = request;
   return new Promise((resolve, reject) => {
     const output = new Output(request.onEvent);
@@ -141,7 +169,7 @@ function runChild({ program, args, folder }: Program, options: CliRunnerOptions,
       stdio: ["pipe", "pipe", "pipe"],
       windowsHide: true,
       detached: HAS_GROUPS,
-      env: { ...process.env, ...options.env },
+      env,
     });
     let killTimer: NodeJS.Timeout | undefined;
     let closeTimer: NodeJS.Timeout | undefined;
