@@ -58,7 +58,7 @@ describe("a task that is run again", () => {
     expect(shown(failed.intermediates)).toEqual(["a.txt (partial)", "b.txt (partial)"]);
     const [kept] = failed.outputs;
     expect(await text((await dispatcher.openFile(id, kept?.id ?? "")).stream)).toBe("whole");
-    expect(endText(failed)).toContain("Files of the run before: a.txt (5 bytes); ");
+    expect(endText(failed)).toContain("Files of the run before: a.txt (5 bytes)");
     expect(taskText(failed)).toMatch(/\n\nThe result of the run before:\ndone$/);
     const last = await (await dispatcher.rerun(id)).result;
     expect(last).toMatchObject({ status: "completed", result: "again" });
