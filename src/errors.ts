@@ -91,7 +91,14 @@ export class CategoryModelError extends TokenBudgetError {
 
 const SHOWN_VALUE_MAX_CODE_POINTS = 80;
 
-/** A value as an error message shows it: JSON, shortened. */
+/** Characters that a terminal obeys or that are not seen, and that JSON does not escape. */
+const UNSEEN = /[\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/gu;
+
+function escaped(char: string): string {
+  return `\\u${(char.codePointAt(0) as number).toString(16).padStart(4, "0")}`;
+}
+
+/** A value as an error message shows it: JSON with every character seen, shortened. */
 export function shownValue(value: unknown): string {
   let text: string;
   try {
@@ -99,9 +106,10 @@ export function shownValue(value: unknown): string {
   } catch {
     text = String(value);
   }
-  const points = Array.from(text.slice(0, SHOWN_VALUE_MAX_CODE_POINTS * 2 + 2));
+  const head = text.slice(0, SHOWN_VALUE_MAX_CODE_POINTS * 2 + 2).replace(UNSEEN, escaped);
+  const points = Array.from(head);
   const cut = points.length > SHOWN_VALUE_MAX_CODE_POINTS;
-  return (cut ? `${points.slice(0, SHOWN_VALUE_MAX_CODE_POINTS).join("")}…` : text).toWellFormed();
+  return (cut ? `${points.slice(0, SHOWN_VALUE_MAX_CODE_POINTS).join("")}…` : head).toWellFormed();
 }
 
 /** The message of anything that was thrown. */

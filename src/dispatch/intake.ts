@@ -2,6 +2,7 @@
 // from. It starts nothing, and a refusal leaves nothing behind (but a row that counts refusals by a quota).
 import { shownValue, TokenBudgetError } from "../errors.ts";
 import { type ProcessName, thisProcess } from "../storage/processes.ts";
+import { ADDRESS_MAX_CHARS } from "../task/addresses.ts";
 import { frozenReferences } from "./brief/sources.ts";
 import type { DispatcherParts } from "./parts.ts";
 import { dailyQuota } from "./quota.ts";
@@ -113,6 +114,11 @@ export class Intake {
   /** The address of a task's next run. No task is named like a run, but another session may have joined under that name. */
   #freeAgain(task: TaskRow): string {
     const address = agentOfRun(task, task.runs + 1);
+    if (address.length > ADDRESS_MAX_CHARS)
+      throw new TokenBudgetError(
+        "invalid_address",
+        `The next run of task ${task.id} would have an address of ${address.length} characters, and at most ${ADDRESS_MAX_CHARS} are possible. Nothing was changed. Dispatch its goal as a new task.`,
+      );
     if (!this.#parts.parent.agents().some(({ agentName }) => agentName === address)) return address;
     throw new TokenBudgetError(
       "name_collision",

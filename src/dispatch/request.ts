@@ -2,7 +2,7 @@
 import { shownValue, TokenBudgetError } from "../errors.ts";
 import { ANYTHING, assertObject, type CheckedObject, FILLED_TEXT, LIST, optional, SIGNAL } from "../options.ts";
 import { headOf } from "../storage/text.ts";
-import { childAddress } from "../task/addresses.ts";
+import { ADDRESS_MAX_CHARS, childAddress } from "../task/addresses.ts";
 import type { Category } from "../task/category.ts";
 import { type Attachment, checkedAttachments } from "./files/attachments.ts";
 import { checkedCwd } from "./files/workspace.ts";
@@ -53,6 +53,9 @@ const REQUEST: CheckedObject = {
     signal: optional(SIGNAL),
   } satisfies Record<keyof DispatchRequest, unknown>,
 };
+
+/** What a later run adds to the address of a task's agent, at most: `_run` and six digits. */
+const RUN_SUFFIX_MAX_CHARS = 10;
 
 export interface RequestParts {
   readonly parent: DispatchParent;
@@ -118,6 +121,13 @@ export function freeAddress(parent: DispatchParent, agentName: string | undefine
     throw new TokenBudgetError(
       "invalid_address",
       `agentName is ${shownValue(agentName)}: names that end with _run and a number are those of later runs of tasks. Nothing was stored. Choose another name, or leave it out for an automatic one.`,
+    );
+  }
+  const longest = ADDRESS_MAX_CHARS - RUN_SUFFIX_MAX_CHARS;
+  if (address.length > longest) {
+    throw new TokenBudgetError(
+      "invalid_address",
+      `agentName is ${shownValue(agentName)}: its address would have ${address.length} characters, and at most ${longest} leave room for the names of later runs. Nothing was stored. Give a shorter name.`,
     );
   }
   if (!parent.agents().some((agent) => agent.agentName === address)) return address;

@@ -196,6 +196,6 @@ export async function answered(
       return taskText(task, { todos: await parts.todosOf(ctx, task.agent), live: liveOf(board, task) });
     return await DONE[line.action]({ task, words: line.words, board, ctx, parts });
   } catch (error) {
-    return messageOf(error);
+    return safeText(messageOf(error));
   }
 }

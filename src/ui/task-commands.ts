@@ -75,10 +75,10 @@ const FOR_SUCH_WORDS = "Where the goal itself has such words, put -- in front of
 
 /** What is wrong with a task, by the words in which a person asks for it. */
 function problemText(error: unknown): string {
-  if (!(error instanceof FieldError)) return messageOf(error);
+  if (!(error instanceof FieldError)) return safeText(messageOf(error));
   const { field, value, problem } = error;
   const option = TASK_OPTIONS.find((name) => field.startsWith(name.slice(2)));
-  return option === undefined ? error.message : safeText(`${option} ${value}: ${problem}`);
+  return safeText(option === undefined ? error.message : `${option} ${value}: ${problem}`);
 }
 
 export function taskCommand({ board, values, inHome, absolute, ...parts }: TaskCommandParts): HostCommand {
