@@ -63,7 +63,7 @@ describe("a task that is run again", () => {
     const last = await (await dispatcher.rerun(id)).result;
     expect(last).toMatchObject({ status: "completed", result: "again" });
     expect(shown(last.outputs)).toEqual(["c.txt"]);
-    expect(endText(last)).toContain(" Files: c.txt (1 byte); ");
+    expect(endText(last)).toContain("  Files: c.txt (1 byte)\n");
   });
 
   it("has the newest half product where no run has come to its end", async () => {
