@@ -38,7 +38,7 @@ function indexed(log: GeneratedLog): { branch: BranchIndex; source: ItemSource }
 }
 
 function bytesOf(source: ItemSource): Buffer {
-  return Buffer.concat(source.rows.map((row) => Buffer.from(`${source.text(row.entry).points.text}\n`)));
+  return Buffer.concat(source.rows.map((row) => Buffer.from(`${source.text(row).points.text}\n`)));
 }
 
 function countInBuffer(bytes: Buffer, needle: Buffer): number {
@@ -55,7 +55,7 @@ function countInItems(source: ItemSource, word: string): number {
   for (let at = 0; at < source.rows.length; at++) {
     const row = sieve?.(at) === false ? undefined : source.rows.at(at);
     if (!row) continue;
-    const scan = new MatchScan(source.text(row.entry), needle, () => false);
+    const scan = new MatchScan(source.text(row), needle, () => false);
     while (scan.next()) count++;
   }
   return count;

@@ -47,7 +47,7 @@ export function liveSource(agent: string, branch: BranchIndex, entries: EntrySou
     rowRange: (window) => branch.rowRange(window),
     row: (id) => branch.row(id),
     rowIndex: (id) => branch.rowIndex(id),
-    text: (entry) => branch.text(entry),
+    text: (row) => branch.text(row),
     sieve: ({ text, maySplitPair }) => {
       // A branch that was read again has other rows.
       if (short?.rows !== branch.rows) short = new ShortTexts(branch.rows);

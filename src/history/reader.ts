@@ -115,7 +115,7 @@ function foundBy(source: ItemSource, needle: Needle, query: ItemQuery): Walk {
   const { rows } = source;
   const isListed = listedAt(rows, query);
   const sieve = source.sieve?.(needle);
-  const holds = (row: Row | undefined) => row !== undefined && holdsMatch(source.text(row.entry), needle, isHidden);
+  const holds = (row: Row | undefined) => row !== undefined && holdsMatch(source.text(row), needle, isHidden);
   // What leaves most rows out is asked first.
   const isFiltered = query.filter.role !== undefined || hasToolFilter(query.filter);
   return {
@@ -130,7 +130,7 @@ function foundBy(source: ItemSource, needle: Needle, query: ItemQuery): Walk {
 
 function* listed(source: ItemSource, query: ItemQuery, page: Page<Row>): Generator<void, Page<ListedItem>> {
   const isHidden = hiddenRegions(query);
-  const rows = page.rows.map((row) => ({ row, text: source.text(row.entry), isHidden }));
+  const rows = page.rows.map((row) => ({ row, text: source.text(row), isHidden }));
   for (const { text } of rows) yield* text.points.measuring();
   return { total: page.total, rows };
 }
@@ -231,7 +231,7 @@ function* findingItem(source: ItemSource, itemId: string): Generator<void, ReadI
   const here = source.row(itemId);
   const row = here ?? (yield* elsewhere(source, itemId));
   if (!row) return undefined;
-  const text = source.text(row.entry);
+  const text = source.text(row);
   yield* text.points.measuring();
   return { row, text, branch: here ? "current" : "other" };
 }

@@ -1,5 +1,4 @@
 // Where items are read from: the live branch, or the journal of another agent. Readers and tools see only this.
-import type { LogEntry } from "../host/entries.ts";
 import type { Row, WindowRecord } from "../log/branch.ts";
 import type { ItemHead, ItemText } from "../log/item.ts";
 import type { Needle } from "./search.ts";
@@ -35,7 +34,7 @@ export interface ItemSource {
   /** Its index among the rows. */
   rowIndex(id: string): number | undefined;
   /** The rendered text of an item, cached. */
-  text(entry: LogEntry): ItemText;
+  text(row: Row): ItemText;
   /** An item of an abandoned branch of the same session; its `window` is counted along its own branch. */
   rowElsewhere(id: string): Row | undefined;
   /** The same with pauses, where it goes through a branch of any length. */

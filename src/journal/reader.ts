@@ -3,6 +3,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ItemSource } from "../history/source.ts";
 import type { LogEntry } from "../host/entries.ts";
+import type { Row } from "../log/branch.ts";
 import { type ItemText, itemText } from "../log/item.ts";
 import { JournalBranch } from "./branch.ts";
 import { Journal, type JournalPlace } from "./journal.ts";
@@ -66,7 +67,7 @@ export class JournalReader {
     return at === -1 || at >= this.#visible ? undefined : at;
   }
 
-  #text(entry: LogEntry): ItemText {
+  #text({ entry }: Row): ItemText {
     const text = this.#texts.get(entry) ?? itemText(entry);
     this.#texts.set(entry, text);
     return text;
@@ -93,7 +94,7 @@ export class JournalReader {
       rowRange: (window) => branch().rowRange(window),
       row: (id) => rowIn(branch(), id),
       rowIndex: (id) => placeIn(branch(), id),
-      text: (entry) => this.#text(entry),
+      text: (row) => this.#text(row),
       // Its window is counted along its own branch up to it.
       rowElsewhere: (id) => rowIn(new JournalBranch(branch().state, this.#find(id) ?? -1), id),
       sieve: (needle) => {

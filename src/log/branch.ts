@@ -6,11 +6,10 @@ import { type ItemHead, type ItemText, itemHead } from "./item.ts";
 import { callsOf, nameIn, noBatch, placeItem, type ToolBatch } from "./item-place.ts";
 import { KnownTools } from "./known-tools.ts";
 import { consolidationOf, type Opener, type RequestMark, requestMarkOf } from "./marks.ts";
-import { TextCache } from "./text-cache.ts";
+import { TextCache, type TextHolder } from "./text-cache.ts";
 
 /** An item in its place on the branch. */
-export interface Row {
-  readonly entry: LogEntry;
+export interface Row extends TextHolder {
   readonly head: ItemHead;
   /** Number of its window; 1 for `w1`. */
   readonly window: number;
@@ -90,7 +89,7 @@ export class BranchIndex {
   #userMessages = 0;
   /** Rows have moved to another window since they were read. */
   #renumbered = false;
-  readonly #texts = new TextCache();
+  #texts = new TextCache();
   readonly #tools = new KnownTools();
 
   constructor() {
@@ -166,8 +165,8 @@ export class BranchIndex {
   }
 
   /** The text of an item, cached. */
-  text(entry: LogEntry): ItemText {
-    return this.#texts.get(entry);
+  text(row: Row): ItemText {
+    return this.#texts.get(row);
   }
 
   /** Whether the last catch-up stopped before the leaf. */
@@ -211,6 +210,7 @@ export class BranchIndex {
   #resetFolds(): void {
     this.#folded = 0;
     this.#rows = [];
+    this.#texts = new TextCache();
     this.#windows = [{ id: windowId(1), number: 1, opener: undefined, openerEntryId: undefined, firstRow: 0 }];
     this.#callNames = undefined;
     this.#lastCustom = new Map();
@@ -267,7 +267,7 @@ export class BranchIndex {
   }
 
   #addRow(entry: LogEntry, head: ItemHead, window: number): void {
-    this.#rows.push({ entry, head, window });
+    this.#rows.push({ entry, head, window, keptText: undefined });
     if (head.fromUser) this.#userMessages++;
     if (window < this.current.number) this.#moveCurrentBehind(window);
   }
@@ -277,7 +277,8 @@ export class BranchIndex {
     for (let i = this.current.firstRow; i < this.#rows.length; i++) {
       const row = this.#rows[i];
       if (!row || row.window === closed) continue;
-      this.#rows[i] = { ...row, window: closed };
+      // The text stays with the row that is gone.
+      this.#rows[i] = { ...row, window: closed, keptText: undefined };
       this.#renumbered = true;
     }
     this.#windows[this.#windows.length - 1] = { ...this.current, firstRow: this.#rows.length };

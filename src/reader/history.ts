@@ -113,14 +113,15 @@ function page<T>(
   return { total, items, next: rows[limit]?.row.head.id ?? null };
 }
 
-function itemOf(source: ItemSource, { entry, head, window }: Row): HistoryItem {
+function itemOf(source: ItemSource, row: Row): HistoryItem {
+  const { entry, head, window } = row;
   return {
     itemId: head.id,
     windowId: windowId(window),
     role: head.role,
     timestamp: head.timestamp,
     tools: head.calls.map(({ name }) => name),
-    chars: source.text(entry).points.length,
+    chars: source.text(row).points.length,
     images: itemImages(entry).length,
   };
 }

@@ -259,7 +259,7 @@ function taskLine(source: ItemSource): string | undefined {
   for (let at = 0; at < end; at++) {
     const row = source.rows.at(at);
     if (!row?.head.fromUser) continue;
-    const prompt = source.text(row.entry).points.text.trimStart();
+    const prompt = source.text(row).points.text.trimStart();
     const text = (goalIn(prompt) ?? prompt).trimStart();
     const [line = ""] = headOf(text, TASK_LINE_CODE_POINTS * 4).split("\n", 1);
     return shorten(oneLine(line), TASK_LINE_CODE_POINTS).toWellFormed();

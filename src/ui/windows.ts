@@ -29,7 +29,7 @@ function asked(source: ItemSource, window: WindowRecord): Asked {
     if (!row?.head.fromUser) continue;
     count++;
     if (first !== undefined) continue;
-    const text = headOf(source.text(row.entry).points.text, REQUEST_CODE_POINTS * 4);
+    const text = headOf(source.text(row).points.text, REQUEST_CODE_POINTS * 4);
     first = shorten(oneLine(safeText(text)), REQUEST_CODE_POINTS).toWellFormed();
   }
   return { items: to - from, count, first };

@@ -44,7 +44,7 @@ export interface NoteRow {
 export type NotesIndex = { readonly rows: readonly NoteRow[]; readonly total: number } | undefined;
 
 function requestLine(branch: BranchIndex, row: Row, answered: boolean): string {
-  const text = oneLine(typedHead(branch.text(row.entry).points.text, REQUEST_PREVIEW_CODE_POINTS * 4));
+  const text = oneLine(typedHead(branch.text(row).points.text, REQUEST_PREVIEW_CODE_POINTS * 4));
   const mark = answered ? " (answered)" : "";
   return `${row.head.id} — w${row.window}${mark} — ${shorten(text, REQUEST_PREVIEW_CODE_POINTS).toWellFormed()}`;
 }
@@ -54,7 +54,7 @@ function requestLine(branch: BranchIndex, row: Row, answered: boolean): string {
  * that read the rest.
  */
 function latestRequest(branch: BranchIndex, row: Row, maxCodePoints: number): string {
-  const { points } = branch.text(row.entry);
+  const { points } = branch.text(row);
   const quoted = (...parts: readonly string[]) =>
     `<request id="${row.head.id}" window="w${row.window}">\n${parts.join("\n").toWellFormed()}\n</request>`;
   const leftOut = (what: string, offset: number) => {
@@ -215,7 +215,7 @@ function latestRequestMax(branch: BranchIndex, contextWindow: number | undefined
   if (contextWindow === undefined) return LATEST_REQUEST_CODE_POINTS;
   const [latest] = latestRequests(branch);
   if (!latest) return LATEST_REQUEST_CODE_POINTS;
-  const { points } = branch.text(latest.row.entry);
+  const { points } = branch.text(latest.row);
   const atMost = Math.max(1, textTokens(points.text) * ESTIMATE_AT_MOST);
   const share = (contextWindow * WHOLE_REQUEST_SHARE) / atMost;
   return Math.max(LATEST_REQUEST_CODE_POINTS, Math.floor(points.length * Math.min(1, share)));
@@ -248,9 +248,10 @@ export function recentItems(branch: BranchIndex): readonly string[] {
   const lines: string[] = [];
   const { firstRow } = branch.current;
   for (let i = branch.rows.length - 1; i >= firstRow && lines.length < REMINDER_ITEMS; i--) {
-    const { head, entry, window } = branch.rows[i] as Row;
+    const row = branch.rows[i] as Row;
+    const { head, window } = row;
     if (head.internal) continue;
-    const { text } = branch.text(entry).points;
+    const { text } = branch.text(row).points;
     const begin = head.role === "user" ? typedHead : headOf;
     const beginning = oneLine(begin(text, REMINDER_ITEM_CODE_POINTS * 4)).toWellFormed();
     lines.unshift(`${head.id} — w${window} — ${head.role} — ${shorten(beginning, REMINDER_ITEM_CODE_POINTS)}`);

@@ -29,7 +29,7 @@ function pictureOfRow(source: ItemSource, row: Row | undefined) {
   if (!row) return undefined;
   const { head, entry, window } = row;
   const { id, role, timestamp, calls, toolCallId, internal, fromUser } = head;
-  const { points, regions } = source.text(entry);
+  const { points, regions } = source.text(row);
   return {
     head: { id, role, timestamp, calls, toolCallId, internal, fromUser },
     window,
@@ -65,16 +65,16 @@ function found(source: ItemSource, wanted: string, more: Partial<ItemQuery> = {}
   const page = reader.searchItems(source, needle, query(more));
   return page.rows.map(({ row, text: { points }, isHidden }) => ({
     id: row.head.id,
-    regions: regionsOf(points, new MatchScan(source.text(row.entry), needle, isHidden), needle, 400),
+    regions: regionsOf(points, new MatchScan(source.text(row), needle, isHidden), needle, 400),
   }));
 }
 
 /** Queries that a search over bytes may get wrong, and pieces of what the log says. */
 function queriesFor(source: ItemSource): string[] {
   const step = Math.ceil(source.rows.length / PIECES_OF_ROWS);
-  const pieces = [...source.rows].flatMap(({ entry }, at) => {
+  const pieces = [...source.rows].flatMap((row, at) => {
     if (at % step !== 0) return [];
-    const all = source.text(entry).points.text;
+    const all = source.text(row).points.text;
     const from = (at * 7) % Math.max(1, all.length);
     return [all.slice(from, from + 1), all.slice(from, from + 3), all.slice(from, from + 12)];
   });
@@ -195,10 +195,10 @@ export function itemSourceConformance(name: string, follow: FollowLog): void {
     test("gives texts and images back exactly", async () => {
       const { source, ids } = await story(follow);
       const row = source.row(ids.asked) as Row;
-      expect(source.text(row.entry).points.text).toBe("look at this 😀");
+      expect(source.text(row).points.text).toBe("look at this 😀");
       expect(itemImages(row.entry)).toEqual([image("pixels", "image/png")]);
-      expect(source.text((source.row(ids.ran) as Row).entry).points.text).toBe("漢字\n\ud83d lone");
-      expect(source.text((source.row(ids.mixed) as Row).entry).points.text).toBe(
+      expect(source.text(source.row(ids.ran) as Row).points.text).toBe("漢字\n\ud83d lone");
+      expect(source.text(source.row(ids.mixed) as Row).points.text).toBe(
         'I look\n[tool_call bash c1]\n{"command":"grep \\"x\\\\n\\""}\n[tool_call notes_write_file c2]\n{}',
       );
     });
@@ -255,7 +255,7 @@ export function itemSourceConformance(name: string, follow: FollowLog): void {
           rebuilt += answer.body();
           offset = answer.header().next_offset_chars;
         }
-        expect(rebuilt).toBe(source.text(log.entry(row.head.id) as never).points.text);
+        expect(rebuilt).toBe(source.text(row).points.text);
       }
     });
 
