@@ -162,7 +162,7 @@ export class TaskDispatcher {
     // Before the record, so that what fails halfway can be tried again.
     await this.#store.remove(taskId, async (task) => {
       await removeAgents(this.#parts.parent.context, this.#agentsOf(task));
-      removeLeftovers({ taskId, workRoot: this.#workRoot, cwd: task.cwd });
+      await removeLeftovers({ taskId, workRoot: this.#workRoot, cwd: task.cwd });
     });
   }
 

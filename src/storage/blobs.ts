@@ -16,6 +16,8 @@ import {
   storageFailure,
   writeWhole,
 } from "./disk.ts";
+import { inSlices } from "./slices.ts";
+import { removingTree } from "./tree.ts";
 
 const PIECE_BYTES = 1_048_576;
 // Windows has no O_NOFOLLOW; there the lstat before the open is the only guard.
@@ -154,6 +156,16 @@ export function makePrivateDirectory(directory: string, disk: DiskCalls = NODE_D
 /** Removes whatever is at a path; links in it are removed, never followed. */
 export function removeTree(path: string): void {
   nodeFs.rmSync(path, { recursive: true, force: true, maxRetries: 3 });
+}
+
+/** The same, of what may hold very many files, with the event loop running meanwhile. */
+export async function removeLargeTree(path: string): Promise<void> {
+  try {
+    await inSlices(removingTree(NODE_DISK, path), undefined);
+  } catch {
+    // Something was written there meanwhile, or the system wants patience.
+    removeTree(path);
+  }
 }
 
 /** The bytes of a stored file as a stream. */

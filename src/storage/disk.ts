@@ -32,6 +32,7 @@ export type DiskCalls = Pick<
   | "lstatSync"
   | "mkdirSync"
   | "openSync"
+  | "opendirSync"
   | "readFileSync"
   | "readSync"
   | "readdirSync"

@@ -13,13 +13,18 @@ export function atOnce<T>(work: Generator<void, T>): T {
 
 /** Rejects with the signal's reason when that comes first. */
 export async function inSlices<T>(work: Generator<void, T>, signal: AbortSignal | undefined): Promise<T> {
-  let untilMs = performance.now() + SLICE_MS;
-  let step = work.next();
-  for (; !step.done; step = work.next()) {
-    if (performance.now() < untilMs) continue;
-    await nextTurn();
-    signal?.throwIfAborted();
-    untilMs = performance.now() + SLICE_MS;
+  try {
+    let untilMs = performance.now() + SLICE_MS;
+    let step = work.next();
+    for (; !step.done; step = work.next()) {
+      if (performance.now() < untilMs) continue;
+      await nextTurn();
+      signal?.throwIfAborted();
+      untilMs = performance.now() + SLICE_MS;
+    }
+    return step.value;
+  } finally {
+    // What it has open is closed.
+    work.return(undefined as never);
   }
-  return step.value;
 }

@@ -1,6 +1,6 @@
 // A tree of plain files below one root: where a relative path leads, and what lies there. Every step is looked at with
 // lstat: nothing here may ever follow a symbolic link, whether it leads out of the root or stays inside.
-import type { Stats } from "node:fs";
+import type { Dirent, Stats } from "node:fs";
 import { join } from "node:path";
 import { codeOf, DIRECTORY_MODE, type DiskCalls, ensurePrivateDirectory, modifiedMsOf } from "./disk.ts";
 import { atOnce } from "./slices.ts";
@@ -101,6 +101,21 @@ export function removeTree(disk: DiskCalls, path: string): void {
   disk.rmSync(path, { recursive: true, force: true, maxRetries: 3 });
 }
 
+/** The same, with a pause behind every file. */
+export function* removingTree(disk: DiskCalls, path: string): Generator<void, void> {
+  const stats = lstatOrMissing(disk, path);
+  if (stats === undefined) return;
+  if (!stats.isDirectory()) return disk.unlinkSync(path);
+  const room = { entries: Number.POSITIVE_INFINITY, pathChars: Number.POSITIVE_INFINITY };
+  for (const entry of yield* entriesWithin(disk, path, room)) {
+    const below = join(path, entry.name);
+    if (entry.isDirectory()) yield* removingTree(disk, below);
+    else disk.unlinkSync(below);
+    yield;
+  }
+  disk.rmdirSync(path);
+}
+
 export interface FoundFile {
   /** Relative to the root, segments joined by `/`. */
   readonly path: string;
@@ -120,7 +135,20 @@ export interface LeftOut {
 export interface Walk {
   readonly files: FoundFile[];
   readonly leftOut: LeftOut[];
+  /** Whether it stopped at its limits: there is more. */
+  isCut?: boolean;
 }
+
+/** Where a walk stops. */
+export interface WalkLimits {
+  /** Files, directories and all else that is looked at. */
+  readonly entries: number;
+  /** Characters of all their paths. */
+  readonly pathChars: number;
+}
+
+/** Of a directory, read between two pauses. */
+const PIECE_ENTRIES = 500;
 
 /**
  * Every plain file of the tree below the directories that `wanted` accepts (it gets their relative paths). A root that
@@ -130,11 +158,12 @@ export function walkPlainFiles(disk: DiskCalls, root: string, wanted: (directory
   return atOnce(walkingPlainFiles(disk, root, wanted));
 }
 
-/** The same, with a pause behind every file. */
+/** The same, with a pause behind every file; within limits it also reads large directories in pieces. */
 export function* walkingPlainFiles(
   disk: DiskCalls,
   root: string,
   wanted: (directory: string) => boolean,
+  limits?: WalkLimits,
 ): Generator<void, Walk> {
   const walk: Walk = { files: [], leftOut: [] };
   const rootStats = lstatOrMissing(disk, root);
@@ -144,9 +173,13 @@ export function* walkingPlainFiles(
     return walk;
   }
   const open = [""];
-  for (let directory = open.pop(); directory !== undefined; directory = open.pop()) {
+  const room = limits && { ...limits };
+  for (let directory = open.pop(); directory !== undefined && !walk.isCut; directory = open.pop()) {
     try {
-      yield* walkDirectory(disk, root, directory, walk, (below) => wanted(below) && open.push(below));
+      const at = join(root, directory);
+      const entries = room ? yield* entriesWithin(disk, at, room) : disk.readdirSync(at, { withFileTypes: true });
+      if (room && (room.entries < 0 || room.pathChars < 0)) walk.isCut = true;
+      yield* walkDirectory({ disk, root, directory, entries }, walk, (below) => wanted(below) && open.push(below));
     } catch (error) {
       if (directory === "") throw error;
       if (codeOf(error) === "ENOENT") continue;
@@ -156,17 +189,46 @@ export function* walkingPlainFiles(
   return walk;
 }
 
-function* walkDirectory(
+/** The entries of a directory, by their names, as far as there is room, which becomes less than nothing where there is not. */
+function* entriesWithin(
   disk: DiskCalls,
-  root: string,
   directory: string,
+  room: { entries: number; pathChars: number },
+): Generator<void, Dirent[]> {
+  const entries: Dirent[] = [];
+  const opened = disk.opendirSync(directory, { bufferSize: PIECE_ENTRIES });
+  try {
+    for (let entry = opened.readSync(); entry !== null; entry = opened.readSync()) {
+      room.entries--;
+      room.pathChars -= directory.length + entry.name.length;
+      if (room.entries < 0 || room.pathChars < 0) break;
+      entries.push(entry);
+      if (entries.length % PIECE_ENTRIES === 0) yield;
+    }
+  } finally {
+    opened.closeSync();
+  }
+  return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+interface OpenDirectory {
+  readonly disk: DiskCalls;
+  readonly root: string;
+  /** Relative to the root. */
+  readonly directory: string;
+  readonly entries: readonly Dirent[];
+}
+
+function* walkDirectory(
+  { disk, root, directory, entries }: OpenDirectory,
   walk: Walk,
   descend: (below: string) => void,
 ): Generator<void, void> {
-  for (const entry of disk.readdirSync(join(root, directory), { withFileTypes: true })) {
+  for (const entry of entries) {
     const path = directory === "" ? entry.name : `${directory}/${entry.name}`;
     if (entry.isDirectory()) {
       descend(path);
+      yield;
     } else if (entry.isFile()) {
       const stats = lstatOrMissing(disk, join(root, path));
       // Replaced by something else, or gone, since the directory was read.

@@ -41,14 +41,13 @@ export function isNamedIn(goal: string, name: string): boolean {
   return false;
 }
 
-/** A CSV or TSV next to a spreadsheet of the same name is its copy for checking. */
-function isCheckCopy(path: string, all: readonly string[]): boolean {
-  if (!isTable(path)) return false;
-  const base = foldedName(baseName(path));
-  return all.some(
-    (other) =>
-      formOf(other) === "spreadsheet" && dirname(other) === dirname(path) && foldedName(baseName(other)) === base,
-  );
+/** The spreadsheets, by their folder and their name without its extension. */
+function sheetsOf(paths: readonly string[]): ReadonlySet<string> {
+  return new Set(paths.filter((path) => formOf(path) === "spreadsheet").map(sheetKey));
+}
+
+function sheetKey(path: string): string {
+  return `${dirname(path)}/${foldedName(baseName(path))}`;
 }
 
 export interface CollectedRole {
@@ -67,9 +66,12 @@ export function pathInFolder(path: string): string {
 /** The roles of all files in the task's directory, copies of inputs left out. */
 export function collectedRoles(paths: readonly string[], goal: string): readonly CollectedRole[] {
   const own = paths.filter((path) => !path.startsWith(`${ATTACHMENTS_FOLDER}/`));
+  const sheets = sheetsOf(own);
   return own.map((path) => {
     const name = basename(path);
-    const isProduct = path.startsWith(`${OUTPUT_FOLDER}/`) && foldedName(name) !== REPORT && !isCheckCopy(path, own);
+    // A CSV or TSV next to a spreadsheet of the same name is its copy for checking.
+    const isCheckCopy = isTable(path) && sheets.has(sheetKey(path));
+    const isProduct = path.startsWith(`${OUTPUT_FOLDER}/`) && foldedName(name) !== REPORT && !isCheckCopy;
     if (!isProduct) return { path, role: "intermediate" };
     return { path, role: isMarkdown(name) && !isNamedIn(goal, name) ? undefined : "output" };
   });

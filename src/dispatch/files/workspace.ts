@@ -9,11 +9,13 @@ import {
   makePrivateDirectory,
   namesAt,
   realPathOf,
+  removeLargeTree,
   removeTree,
   writeNewText,
 } from "../../storage/blobs.ts";
-import { NODE_DISK } from "../../storage/disk.ts";
-import { removeEmpty, walkPlainFiles } from "../../storage/tree.ts";
+import { codeOf, NODE_DISK } from "../../storage/disk.ts";
+import { inSlices } from "../../storage/slices.ts";
+import { removeEmpty, type Walk, type WalkLimits, walkingPlainFiles } from "../../storage/tree.ts";
 import { workName } from "./names.ts";
 import {
   ATTACHMENTS_FOLDER,
@@ -26,8 +28,10 @@ import {
   WORK_FOLDER,
 } from "./roles.ts";
 
-/** Files of a requested directory that are watched for changes. */
-const WATCHED_MAX_FILES = 20_000;
+/** Of a requested directory that is watched for changes; in a larger one none is named. */
+const WATCHED: WalkLimits = { entries: 20_000, pathChars: 8_000_000 };
+/** Of what a run leaves, in `output/` and in all the rest: many times what is kept. */
+const COLLECTED: WalkLimits = { entries: 5_000, pathChars: 2_000_000 };
 const SHORT_ID_CHARS = 8;
 const PI_TASK_FOLDER = ".pi-task";
 const CHILD_SUFFIX = ".child";
@@ -63,8 +67,8 @@ export interface WorkspaceOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Size and times of each file, by its path. */
-type Snapshot = ReadonlyMap<string, string>;
+/** Size and times of each file, by its path; undefined where there are too many. */
+type Snapshot = ReadonlyMap<string, string> | undefined;
 
 function isWatched(directory: string): boolean {
   return !IGNORED_FOLDERS.has(basename(directory));
@@ -94,27 +98,27 @@ export class Workspace {
   readonly prefix: string;
   readonly inputs: readonly PlacedInput[];
   /** The requested directory before the run; undefined for a fresh one. */
-  readonly #before: Snapshot | undefined;
+  readonly #before: Snapshot;
   readonly #place: TaskPlace;
 
-  private constructor(options: WorkspaceOptions, inputs: readonly PlacedInput[]) {
+  private constructor(options: WorkspaceOptions, inputs: readonly PlacedInput[], before: Snapshot) {
     this.#place = options;
     const { cwd, base, prefix } = placesOf(options);
     this.cwd = cwd;
     this.base = base;
     this.prefix = prefix;
     this.inputs = inputs;
-    this.#before = options.cwd === null ? undefined : snapshot(options.cwd);
+    this.#before = before;
   }
 
   /** Creates the directory with copies of the inputs; a failure leaves nothing of it. */
   static async open(options: WorkspaceOptions): Promise<Workspace> {
     const { base } = placesOf(options);
-    removeTree(base);
+    await removeLargeTree(base);
     try {
       return await Workspace.#open(options);
     } catch (error) {
-      removeWorkspace(options);
+      await removeWorkspace(options);
       throw error;
     }
   }
@@ -133,7 +137,8 @@ export class Workspace {
       await copyPlainFile(input.stored, at, { shown, flush: false, signal: options.signal });
       inputs.push({ ...input, path: `${prefix}${folder}/${name}`, at });
     }
-    return new Workspace(options, inputs);
+    const before = options.cwd === null ? undefined : await snapshot(options.cwd, options.signal);
+    return new Workspace(options, inputs, before);
   }
 
   /** Writes the text of an input next to its working copy; returns its path relative to the working directory. */
@@ -147,11 +152,12 @@ export class Workspace {
     const steps: string[] = [];
     for (const input of this.inputs)
       if (await this.#restored(input)) steps.push(`Restored ${input.filename}: the run had changed its working copy.`);
-    const { files, leftOut } = walkPlainFiles(NODE_DISK, this.base, isCollected);
+    const { files, leftOut, isCut } = await inSlices(collecting(this.base), undefined);
+    if (isCut) steps.push(`Not collected: what is past ${COLLECTED.entries} files and folders.`);
     for (const { path, reason } of leftOut.slice(0, PATHS_SHOWN_MAX)) {
       steps.push(`Not collected: ${path || "the task's directory"} is ${reason}.`);
     }
-    steps.push(...this.#changedElsewhere());
+    steps.push(...(await this.#changedElsewhere()));
     const kept = filesToKeep(files, goal, this.base);
     return { files: kept.files, steps: [...steps, ...kept.steps] };
   }
@@ -169,9 +175,9 @@ export class Workspace {
   }
 
   /** Of a requested directory, only the task's own folder is removed. */
-  remove(): void {
+  async remove(): Promise<void> {
     try {
-      removeWorkspace(this.#place);
+      await removeWorkspace(this.#place);
     } catch {
       // A process of the run may still be writing there; the task's next run starts with an empty directory anyway.
     }
@@ -192,10 +198,11 @@ export class Workspace {
     return true;
   }
 
-  #changedElsewhere(): readonly string[] {
+  async #changedElsewhere(): Promise<readonly string[]> {
+    if (this.#place.cwd === null) return [];
     const before = this.#before;
-    if (before === undefined) return [];
-    const after = snapshot(this.cwd);
+    const after = before && (await snapshot(this.cwd));
+    if (before === undefined || after === undefined) return [UNWATCHED];
     const changed = [...after].filter(([path, now]) => before.get(path) !== now).map(([path]) => path);
     const removed = [...before.keys()].filter((path) => !after.has(path));
     return [
@@ -208,16 +215,17 @@ export class Workspace {
 export type TaskPlace = Pick<WorkspaceOptions, "taskId" | "workRoot" | "cwd">;
 
 /** Removes what a run may have left of its directory; of a person's own, no empty folder of ours stays either. */
-export function removeWorkspace(place: TaskPlace): void {
+export async function removeWorkspace(place: TaskPlace): Promise<void> {
   const { base } = placesOf(place);
-  removeTree(base);
+  await removeLargeTree(base);
   if (place.cwd !== null) removeEmpty(NODE_DISK, [dirname(base)]);
 }
 
 /** What a run whose process is gone has written, as far as files of a run are kept. */
-export function leftByRun(place: TaskPlace, goal: string): readonly NewFile[] {
+export async function leftByRun(place: TaskPlace, goal: string): Promise<readonly NewFile[]> {
   const { base } = placesOf(place);
-  return filesToKeep(walkPlainFiles(NODE_DISK, base, isCollected).files, goal, base).files;
+  const { files } = await inSlices(collecting(base), undefined);
+  return filesToKeep(files, goal, base).files;
 }
 
 /** Where a task works that was given no directory. */
@@ -244,10 +252,39 @@ function placesOf({ taskId, workRoot, cwd }: TaskPlace): { cwd: string; base: st
   return { cwd, base: join(cwd, PI_TASK_FOLDER, taskId), prefix: `${PI_TASK_FOLDER}/${taskId}/` };
 }
 
-function snapshot(cwd: string): Snapshot {
-  const { files } = walkPlainFiles(NODE_DISK, cwd, isWatched);
-  const stamps = files.map(
-    ({ path, bytes, modifiedMs, bornMs }) => [path, `${bytes}:${modifiedMs}:${bornMs}`] as const,
+const UNWATCHED = `Changes in the working directory are not named: it has more than ${WATCHED.entries} files and folders.`;
+
+async function snapshot(cwd: string, signal?: AbortSignal): Promise<Snapshot> {
+  const { files, isCut } = await inSlices(walkingPlainFiles(NODE_DISK, cwd, isWatched, WATCHED), signal);
+  // Half of them would say that files have come or gone which were only past the other half.
+  if (isCut) return undefined;
+  return new Map(files.map(({ path, bytes, modifiedMs, bornMs }) => [path, `${bytes}:${modifiedMs}:${bornMs}`]));
+}
+
+/** Products first, so that no number of other files keeps them out. */
+function* collecting(base: string): Generator<void, Walk> {
+  const products = yield* productsIn(join(base, OUTPUT_FOLDER));
+  const rest = yield* walkingPlainFiles(
+    NODE_DISK,
+    base,
+    (directory) => directory !== OUTPUT_FOLDER && isCollected(directory),
+    COLLECTED,
   );
-  return new Map(stamps.slice(0, WATCHED_MAX_FILES));
+  const below = <T extends { readonly path: string }>(found: readonly T[]) =>
+    found.map((each) => ({ ...each, path: each.path === "" ? OUTPUT_FOLDER : `${OUTPUT_FOLDER}/${each.path}` }));
+  return {
+    files: [...below(products.files), ...rest.files],
+    leftOut: [...below(products.leftOut), ...rest.leftOut],
+    isCut: products.isCut === true || rest.isCut === true,
+  };
+}
+
+function* productsIn(folder: string): Generator<void, Walk> {
+  try {
+    // What is there in its place is left out by the walk of the folder around it.
+    if (kindAt(folder) !== "directory") return { files: [], leftOut: [] };
+    return yield* walkingPlainFiles(NODE_DISK, folder, isWatched, COLLECTED);
+  } catch (error) {
+    return { files: [], leftOut: [{ path: "", reason: `unreadable directory (${codeOf(error) ?? "unknown error"})` }] };
+  }
 }

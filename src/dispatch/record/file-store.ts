@@ -3,6 +3,7 @@
 // by its note, without a look at any other record.
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { shownValue } from "../../errors.ts";
 import { copyPlainFile, kindAt, makePrivateDirectory, modifiedMsAt, namesAt, removeTree } from "../../storage/blobs.ts";
 import { diskNowMs } from "../../storage/clocks.ts";
@@ -49,6 +50,8 @@ export class FileStore {
         const shown = `The ${role === "input" ? "attachment" : "file"} ${shownValue(filename)}`;
         const { bytes: size, sha256 } = await copyPlainFile(source, this.pathOf(place), { shown, signal });
         const type = { contentType: contentTypeOf(filename), kind: kindOf(filename) };
+        // Small files are copied without a pause, and there may be hundreds.
+        await nextTurn();
         rows.push({ id: newId(), ...place, filename, path, partial, ...type, size, sha256, role, created: nowText() });
       }
       return rows;

@@ -16,14 +16,14 @@ export interface RunYield {
   /** Left out, the record keeps its own. */
   readonly steps?: readonly string[];
   /** Removes what the run has left elsewhere, after the commit and under its lock: no other run has begun. */
-  readonly clear?: () => void;
+  readonly clear?: () => unknown;
 }
 
 /** What is done with what the runs of dead processes have left. */
 export interface LeftByDead {
   /** Ends what still runs of it, and finds its files. */
   readonly filesOf: (record: TaskRecord) => readonly NewFile[] | Promise<readonly NewFile[]>;
-  readonly clear?: (task: TaskRow) => void;
+  readonly clear?: (task: TaskRow) => unknown;
 }
 
 export interface RunEndParts {
@@ -53,7 +53,7 @@ export class RunEnds {
     let isUsed = false;
     try {
       const source = this.#parts.fileOf(run.id);
-      return await this.#parts.store.hold(lockOf(source), (held) => {
+      return await this.#parts.store.hold(lockOf(source), async (held) => {
         const before = thereIs(readJson(source), run.id);
         if (!isInRun(before.task, run)) return before;
         const { after, dropped } = withEnd(before, end, { ...rest, rows });
@@ -61,7 +61,7 @@ export class RunEnds {
         isUsed = true;
         this.#parts.files.remove(dropped);
         onEnd(after.task);
-        rest.clear?.();
+        await rest.clear?.();
         return after;
       });
     } finally {
@@ -90,7 +90,7 @@ export class RunEnds {
         files.remove(rows);
         throw error;
       }
-      clear?.(run);
+      await clear?.(run);
       return true;
     });
   }

@@ -286,11 +286,11 @@ export class RecordStore {
   }
 
   /** Does this for a task that neither runs nor waits, and begins no run meanwhile; one that is no task does neither. */
-  async whileEnded(id: string, work: () => void): Promise<void> {
+  async whileEnded(id: string, work: () => void | Promise<void>): Promise<void> {
     if (!isRecordId(id)) return work();
     if (this.isProcessing(id)) return;
-    await this.#store.hold(lockOf(this.#record(id)), () => {
-      if (!this.isProcessing(id)) work();
+    await this.#store.hold(lockOf(this.#record(id)), async () => {
+      if (!this.isProcessing(id)) await work();
     });
   }
 

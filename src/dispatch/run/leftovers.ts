@@ -8,24 +8,24 @@ import type { TaskRecord } from "../record/schema.ts";
 import { endNotedGroup } from "./process-group.ts";
 
 /** The files of a run whose process is gone; a child process of it that still runs is ended first. */
-export function leftByDead(record: TaskRecord, workRoot: string): readonly NewFile[] {
+export function leftByDead(record: TaskRecord, workRoot: string): Promise<readonly NewFile[]> {
   const { id: taskId, cwd } = record.task;
   endNotedGroup(childFolder(workRoot, taskId));
   return leftByRun({ taskId, workRoot, cwd }, askedOf(record));
 }
 
 /** Removes all that runs of a task have left, its record excepted. */
-export function removeLeftovers(place: TaskPlace): void {
+export async function removeLeftovers(place: TaskPlace): Promise<void> {
   const folder = childFolder(place.workRoot, place.taskId);
   endNotedGroup(folder);
   removeTree(folder);
-  removeWorkspace(place);
+  await removeWorkspace(place);
 }
 
 /** Removes what belongs to no task that runs; `whileEnded` sees to it that none begins to meanwhile. */
 export async function sweepWork(
   workRoot: string,
-  whileEnded: (taskId: string, work: () => void) => Promise<void>,
+  whileEnded: (taskId: string, work: () => Promise<void>) => Promise<void>,
 ): Promise<void> {
   for (const taskId of tasksWithLeftovers(workRoot)) {
     try {

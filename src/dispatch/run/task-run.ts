@@ -247,7 +247,7 @@ export class TaskRun {
   }
 
   /** `clear` removes what the run has left elsewhere. */
-  async #commit(reached: TaskEnd, files: readonly NewFile[], clear = () => {}): Promise<TaskRecord> {
+  async #commit(reached: TaskEnd, files: readonly NewFile[], clear = async () => {}): Promise<TaskRecord> {
     clearTimeout(this.#saveTimer);
     await this.#saving;
     const { store, record, report } = this.#parts;
@@ -267,7 +267,7 @@ export class TaskRun {
       return this.#ofThisRun(await store.finish(task, rest, { usage, steps, clear }));
     } catch {
       // The record still says that this run is not over, so no other one has begun.
-      clear();
+      await clear();
       return this.#lost("its end could not be stored");
     }
   }
