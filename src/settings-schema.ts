@@ -117,7 +117,7 @@ export const Settings = Type.Object({
   taskSandbox: Type.Array(Type.String({ minLength: 1 }), {
     default: [],
     description:
-      'What confines tasks (docs/sandbox.md), as `["bwrap"]`: the program, and more arguments for it; empty is nothing. Agent directory only.',
+      'What confines tasks (docs/sandbox.md), as `["bwrap"]`: `bwrap`, `ssh`, `docker` or `podman`, and more arguments for it; empty is nothing. Agent directory only.',
   }),
 });
 export type Settings = Static<typeof Settings>;

@@ -15,7 +15,7 @@ export interface TaskSettings {
   readonly taskQuota: DailyQuota | null;
   /** Program and first arguments of the runner `cli`; empty (default) is the Pi that runs the session. */
   readonly taskRunnerCommand: readonly string[];
-  /** The program that confines tasks (`bwrap`), and more arguments for it; empty (default) for none. */
+  /** The program that confines tasks (`bwrap`, `ssh`, `docker`, `podman`), and more arguments for it; empty (default) for none. */
   readonly taskSandbox: readonly string[];
 }
 

@@ -8,6 +8,7 @@ import { noBwrapReason } from "../../fixtures/pi/sandboxed.ts";
 import { openDispatcher } from "../../src/dispatch/create.ts";
 import { bwrapSandbox, placeArguments, systemArguments } from "../../src/dispatch/sandbox/bwrap.ts";
 import { sandboxOf } from "../../src/dispatch/sandbox/choice.ts";
+import { containerArguments } from "../../src/dispatch/sandbox/container.ts";
 import { childPlaces, holds, programPlaces } from "../../src/dispatch/sandbox/places.ts";
 import type { ChildProcess } from "../../src/dispatch/sandbox/sandbox.ts";
 import { taskRows } from "../../src/ui/task-rows.ts";
@@ -16,7 +17,7 @@ import { temporaryDirectory } from "../storage/disks.ts";
 import { newPlace } from "../task/tasks.ts";
 import { answering, bench, parentOf, scriptRunner } from "./dispatchers.ts";
 
-const NOWHERE = { cwd: null, env: process.env };
+const NOWHERE = { cwd: null, program: "pi", packageRoot: "/nowhere", env: process.env };
 const isPosix = process.platform !== "win32";
 
 /** A program of this name that is a shell script. */
@@ -118,6 +119,7 @@ describe.runIf(isPosix)("what a child is shown", () => {
         taskId: "t1",
         program: "pi",
         args: [],
+        prompt: "p",
         cwd,
         isNamedCwd: false,
         folder,
@@ -165,6 +167,28 @@ describe.runIf(isPosix)("what a child is shown", () => {
     const listed = places.map(({ path }) => path);
     expect(listed).toEqual(expect.arrayContaining([join(root, "dist", "cli.js"), root, dirname(root)]));
     expect(new Set(places.map(({ access }) => access))).toEqual(new Set(["read"]));
+  });
+
+  // No engine runs in the tests: what it would be given is looked at, and that a person is told where there is none.
+  it("is put into a container under its own paths, with Pi of the image and the engine's own options", async () => {
+    const facts = child({ args: ["--mode", "json"] });
+    const args = containerArguments("docker", ["-e", "SOME_KEY", "some-image"], facts);
+    expect(args.slice(0, 6)).toEqual(["run", "--rm", "--interactive", "--init", "--name", "pi-task-t1"]);
+    expect(args.slice(-8)).toEqual(["--workdir", facts.cwd, "-e", "SOME_KEY", "some-image", "pi", "--mode", "json"]);
+    expect(args).toContain(`type=bind,source=${facts.cwd},target=${facts.cwd}`);
+    expect(args).toContain(`type=bind,source=${facts.folder},target=${facts.folder},readonly`);
+    expect(args[args.indexOf("--tmpfs") + 1]).toBe(facts.home);
+    const mounts = args.filter((word) => word.startsWith("type=bind"));
+    expect(mounts.filter((mount) => mount.includes(`source=${facts.home},`) || mount.includes("source=/usr"))).toEqual(
+      [],
+    );
+    expect(containerArguments("podman", ["i"], facts)).toContain("keep-id");
+    const gone = sandboxOf(["/nowhere/docker", "some-image"])?.assertReady(NOWHERE);
+    await expect(gone).rejects.toThrow(/no program "\/nowhere\/docker"/);
+    await expect(sandboxOf(["docker"])?.assertReady(NOWHERE)).rejects.toThrow(/Name the image last/);
+    const refusing = script("docker", "echo 'Cannot connect to the Docker daemon' >&2; exit 1");
+    const refused = sandboxOf([refusing, "some-image"])?.assertReady(NOWHERE);
+    await expect(refused).rejects.toThrow(/Cannot connect to the Docker daemon.*Start the engine/s);
   });
 
   it("of the system is only to be read", () => {

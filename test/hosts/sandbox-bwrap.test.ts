@@ -1,6 +1,6 @@
 // Tasks under bubblewrap, as the setting `taskSandbox` has them: real Pi processes in a real sandbox. Where bwrap is not
 // installed, or the kernel allows no user namespaces, there is none to try: these tests are skipped there.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { text as textOfStream } from "node:stream/consumers";
 import { afterEach, describe, expect, it } from "vitest";
@@ -77,7 +77,7 @@ echo "sees $(ls /proc | grep -c '^[0-9]') processes"`;
   it("keeps notes that others read, and sees no file of another task", async () => {
     const next = `(request) => {
   const results = request.messages.filter((message) => message.role === "toolResult");
-  if (results.length === 0) return [call("notes_write_file", { path: "found.md", content: "found it" })];
+  if (results.length === 0) return [call("notes_write_file", { path: "found.md", text: "found it" })];
   if (results.length === 1) return [call("bash", { command: "cd ../..; find . -type f | sort; echo x > history/x; echo x > records/x" })];
   return [text(results.map(textOf).join("\\n"))];
 }`;
@@ -92,9 +92,10 @@ echo "sees $(ls /proc | grep -c '^[0-9]') processes"`;
     const { storageRoot } = root.context;
     const folder = join(storageRoot, "tasks", root.context.runId);
     expect(existsSync(join(folder, "history", "x")) || existsSync(join(folder, "records", "x"))).toBe(false);
-    const notes = root.agents().filter(({ agentName }) => agentName === task.agent);
-    expect(notes).toHaveLength(1);
-    expect(JSON.stringify(readFileSync(join(folder, "registry.json"), "utf8"))).toContain(task.agent);
+    const notes = readdirSync(join(folder, "notes"), { recursive: true, encoding: "utf8" });
+    const found = notes.filter((name) => name.endsWith("found.md"));
+    expect(found).toHaveLength(2);
+    expect(readFileSync(join(folder, "notes", found[0] ?? ""), "utf8")).toBe("found it");
   });
 
   it("is stopped with all that it has started", async () => {

@@ -13,7 +13,7 @@ import { writeChildEntry } from "../../subagents/child-entry.ts";
 import { taskLayout } from "../../task/layout.ts";
 import { childFolder, freshDirectory } from "../files/workspace.ts";
 import type { Runner, RunRequest } from "../runner.ts";
-import type { Sandbox } from "../sandbox/sandbox.ts";
+import type { ChildProcess, Sandbox, SandboxedProcess } from "../sandbox/sandbox.ts";
 import { eventsOf } from "./pi-events.ts";
 import { HAS_GROUPS, noteGroup, signalGroup } from "./process-group.ts";
 
@@ -56,11 +56,20 @@ export function cliRunner(options: CliRunnerOptions = {}): Runner {
     choosesModels: true,
     sandbox: async ({ cwd }) => {
       const sandbox = options.sandbox?.() ?? null;
-      await sandbox?.assertReady({ cwd, env: environmentOf(options) });
-      return sandbox?.name ?? null;
+      if (sandbox === null) return null;
+      const { root: packageRoot } = neededPackage(options.packageDirectory);
+      const [program = "pi"] = commandOf(options, sandbox);
+      await sandbox.assertReady({ cwd, program, packageRoot, env: environmentOf(options) });
+      return sandbox.name;
     },
     run: (request) => runCli(options, request),
   };
+}
+
+/** Program and first arguments of Pi. */
+function commandOf({ command }: CliRunnerOptions, sandbox: Sandbox | null): readonly string[] {
+  const given = command?.() ?? [];
+  return given.length > 0 ? given : (sandbox?.pi ?? piCommand());
 }
 
 function environmentOf({ env }: CliRunnerOptions): Readonly<Record<string, string | undefined>> {
@@ -89,18 +98,25 @@ async function runCli(options: CliRunnerOptions, request: RunRequest): Promise<v
     writeNewText(prompt, promptExtension(request.systemPrompt));
     const entry = await writeChildEntry({ directory: folder }, own, { ...membership });
     const sandbox = options.sandbox?.() ?? null;
-    const given = options.command?.() ?? [];
-    const [program = "pi", ...first] = given.length > 0 ? given : (sandbox?.pi ?? piCommand());
+    const [program = "pi", ...first] = commandOf(options, sandbox);
     const model = request.model === null ? [] : ["--model", request.model];
     const args = [...first, ...ARGUMENTS, ...model, ...(options.args ?? []), "-e", prompt, "-e", entry];
     const env = environmentOf(options);
-    const { taskId, cwd } = request;
+    const { taskId, cwd, prompt: input } = request;
     const isNamedCwd = cwd !== freshDirectory(work, taskId);
-    const child = { taskId, program, args, cwd, isNamedCwd, folder, membership, packageRoot: own.root, env };
-    const started = sandbox === null ? child : await sandbox.enter(child);
-    // From here to its listener nothing else runs: a cancel until now is heard here, one from then on there.
-    request.signal.throwIfAborted();
-    await runChild({ ...started, folder, env }, options, request);
+    const place = { cwd, isNamedCwd, folder, membership, packageRoot: own.root, env };
+    const child: ChildProcess = { taskId, program, args, prompt: input, ...place };
+    const started: SandboxedProcess = sandbox === null ? child : await sandbox.enter(child);
+    try {
+      // From here to its listener nothing else runs: a cancel until now is heard here, one from then on there.
+      request.signal.throwIfAborted();
+      await runChild({ ...started, folder, env }, options, request);
+    } catch (error) {
+      // What the child had made until then is kept where it can be had.
+      await started.leave?.().catch(() => undefined);
+      throw error;
+    }
+    await started.leave?.();
   } finally {
     removeTree(folder);
   }
@@ -147,16 +163,14 @@ class Output {
   }
 }
 
-interface Program {
-  readonly program: string;
-  readonly args: readonly string[];
+interface Program extends SandboxedProcess {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The folder of what belongs to this child alone. */
   readonly folder: string;
 }
 
 function runChild(
-  { program, args, env, folder }: Program,
+  { program, args, env, folder, holdsInput }: Program,
   options: CliRunnerOptions,
   request: RunRequest,
 ): Promise<void> {
@@ -186,6 +200,7 @@ function runChild(
       signal.removeEventListener("abort", terminate);
       process.off("exit", endAll);
       endSignals();
+      child.stdin.destroy();
       child.stdout.destroy();
       child.stderr.destroy();
       // What the child has started ends with it.
@@ -212,7 +227,7 @@ function runChild(
     });
     // A child that ended early reports that by its exit code, not by its closed input.
     child.stdin.on("error", () => undefined);
-    child.stdin.end(prompt);
+    if (!holdsInput) child.stdin.end(prompt);
     try {
       if (child.pid !== undefined) noteGroup(folder, child.pid);
     } catch (error) {

@@ -1,12 +1,11 @@
 // Children under bubblewrap (Linux): the system to be read, the task's directory to be written, no home, no other process. The
 // network and the keys of models are theirs: without those no model answers.
-import { homedir } from "node:os";
-import { shownValue, TokenBudgetError } from "../../errors.ts";
-import { agentDirectory } from "../../host/agent-dir.ts";
+import { shownValue } from "../../errors.ts";
 import { kindAt, realPathOf } from "../../storage/blobs.ts";
-import { childPlaces, holds, type Place, programPlaces } from "./places.ts";
+import { childPlaces, heldPrivate, holds, homeOf, type Place, programPlaces } from "./places.ts";
 import { outcomeOf } from "./program.ts";
-import type { ChildProcess, Sandbox } from "./sandbox.ts";
+import { sandboxRefusal } from "./refusal.ts";
+import type { Sandbox } from "./sandbox.ts";
 
 const SYSTEM = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/gnu"];
 /** Where systems with a resolver of their own keep what /etc/resolv.conf leads to. */
@@ -44,21 +43,12 @@ export function placeArguments(places: readonly Place[]): readonly string[] {
   });
 }
 
-function homeOf(env: ChildProcess["env"]): string {
-  return env.HOME || homedir();
-}
-
 /** What is there already, and what would show a home as a whole. */
 function isLeftOut(path: string, home: string): boolean {
   return holds(path, home) || (!holds(home, path) && SYSTEM.some((folder) => holds(folder, path)));
 }
 
-function refused(problem: string, wayOut: string): TokenBudgetError {
-  return new TokenBudgetError(
-    "refused",
-    `The setting taskSandbox says bwrap, and ${problem}. Nothing was stored, and nothing was sent to a model. ${wayOut}, or leave taskSandbox out of settings.json to run tasks with the rights of Pi.`,
-  );
-}
+const refused = (problem: string, wayOut: string) => sandboxRefusal("bwrap", problem, wayOut);
 
 const USER_NAMESPACES =
   "Have the kernel allow user namespaces (sysctl user.max_user_namespaces and kernel.unprivileged_userns_clone; on Ubuntu an AppArmor profile for bwrap; in a container its seccomp profile)";
@@ -69,7 +59,7 @@ export function bwrapSandbox(program: string, more: readonly string[]): Sandbox 
     name: "bwrap",
     async assertReady({ cwd, env }) {
       if (process.platform !== "linux") throw refused("bubblewrap is for Linux alone", "Use docker or podman");
-      const held = cwd === null ? undefined : [homeOf(env), agentDirectory(env)].find((path) => holds(cwd, path));
+      const held = heldPrivate(cwd, env);
       if (held !== undefined)
         throw refused(`the directory ${shownValue(cwd)} holds ${held}`, "Choose one that holds less");
       const outcome = await outcomeOf(program, [...systemArguments(homeOf(env)), ...more, "true"], env);

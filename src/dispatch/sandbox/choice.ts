@@ -2,11 +2,18 @@
 import { basename } from "node:path";
 import { shownValue, TokenBudgetError } from "../../errors.ts";
 import { bwrapSandbox } from "./bwrap.ts";
+import { containerSandbox } from "./container.ts";
 import type { Sandbox } from "./sandbox.ts";
+import { sshSandbox } from "./ssh.ts";
 
 type Make = (program: string, more: readonly string[]) => Sandbox;
 
-const KINDS: Readonly<Record<string, Make>> = { bwrap: bwrapSandbox };
+const KINDS: Readonly<Record<string, Make>> = {
+  bwrap: bwrapSandbox,
+  ssh: sshSandbox,
+  docker: containerSandbox,
+  podman: containerSandbox,
+};
 
 /** Null for none. Throws for one that is not known: it must not pass for none. */
 export function sandboxOf(words: readonly string[]): Sandbox | null {

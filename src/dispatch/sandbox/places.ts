@@ -1,5 +1,6 @@
 // What of the disk a child needs, beside the system: the programs, Pi's agent directory without its sessions, its own part of the
 // root task, and the task's directory. Everything else is not there for it.
+import { homedir } from "node:os";
 import { dirname, isAbsolute, join, relative, sep } from "node:path";
 import { agentDirectory } from "../../host/agent-dir.ts";
 import { packageOf } from "../../packages/found.ts";
@@ -32,6 +33,16 @@ function isThere(path: string): boolean {
 export function holds(outer: string, inner: string): boolean {
   const way = relative(outer, inner);
   return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));
+}
+
+export function homeOf(env: ChildProcess["env"]): string {
+  return env.HOME || homedir();
+}
+
+/** What a directory must not hold to be given to a child: a home, or the agent directory. */
+export function heldPrivate(directory: string | null, env: ChildProcess["env"]): string | undefined {
+  if (directory === null) return undefined;
+  return [homeOf(env), agentDirectory(env)].find((path) => holds(directory, path));
 }
 
 function above(path: string): readonly string[] {

@@ -1,11 +1,15 @@
 // Where children of the runner `cli` run other than beside us with our own rights. Types only.
 import type { TaskMembership } from "../../task/context.ts";
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
 /** A child process of a task, as it would be started without a sandbox. */
 export interface ChildProcess {
   readonly taskId: string;
   readonly program: string;
   readonly args: readonly string[];
+  /** What goes to its standard input. */
+  readonly prompt: string;
   /** The directory of the task; absolute. */
   readonly cwd: string;
   /** Whether that is a directory of a person's, and not one of the task alone. */
@@ -15,13 +19,27 @@ export interface ChildProcess {
   readonly membership: TaskMembership;
   /** The folder of this package. */
   readonly packageRoot: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
 }
 
 /** The process to start instead. */
 export interface SandboxedProcess {
   readonly program: string;
   readonly args: readonly string[];
+  /** Whether its standard input stays open and empty for as long as the child is wanted. */
+  readonly holdsInput?: boolean;
+  /** Called once, when it has ended however that was; rejects where what the child has made could not be had. */
+  leave?(): Promise<void>;
+}
+
+/** A task that may run in a sandbox. */
+export interface SandboxTask {
+  /** The directory that was named for it; null for a fresh one. */
+  readonly cwd: string | null;
+  /** Pi, as it would be started. */
+  readonly program: string;
+  readonly packageRoot: string;
+  readonly env: Environment;
 }
 
 export interface Sandbox {
@@ -30,6 +48,6 @@ export interface Sandbox {
   /** How Pi is started inside, where no setting says it; left out, as outside. */
   readonly pi?: readonly string[];
   /** Rejects, with what to do about it, where no child can run in it: asked before anything is stored. */
-  assertReady(task: { readonly cwd: string | null; readonly env: ChildProcess["env"] }): Promise<void>;
+  assertReady(task: SandboxTask): Promise<void>;
   enter(child: ChildProcess): SandboxedProcess | Promise<SandboxedProcess>;
 }
