@@ -15,6 +15,7 @@ import {
   controls,
   first,
   lastMessage,
+  note,
   pi,
   SHORT_COMPACTION,
   texts,
@@ -27,7 +28,6 @@ import { slowTool, UNTIL_ABORTED_MS } from "./tools.ts";
 closeAfterEach();
 
 const LONG = "x".repeat(4_000);
-const note = (path = "checkpoint.md") => call("notes_write_file", { path, text: "the state" });
 const isAsked = (request: Request) => whole(request).includes("the user asked for a fresh window");
 const isSaved = (request: Request) => whole(request).includes('\\"bytes\\":9');
 const requestsWith = (s: PiSession, words: string) => s.requests.filter((request) => whole(request).includes(words));

@@ -8,6 +8,8 @@ import {
   compactions,
   controls,
   first,
+  isAsked,
+  note,
   pi,
   roles,
   SHORT_COMPACTION,
@@ -20,9 +22,6 @@ import { slowTool, UNTIL_ABORTED_MS } from "./tools.ts";
 
 closeAfterEach();
 
-const note = (path = "checkpoint.md") => call("notes_write_file", { path, text: "the state" });
-const isAsked = (request: { messages: readonly unknown[] }) =>
-  JSON.stringify(request.messages.at(-1)).includes("the user asked for a fresh window");
 /** About 500 tokens: more than the host keeps of a session in these settings. */
 const LONG = "x".repeat(2_000);
 

@@ -7,6 +7,8 @@ import {
   compactions,
   controls,
   first,
+  isAsked,
+  note,
   pi,
   SHORT_COMPACTION,
   texts,
@@ -19,9 +21,6 @@ import { slowTool, UNTIL_ABORTED_MS } from "./tools.ts";
 closeAfterEach();
 
 const LONG = "x".repeat(4_000);
-const note = (path = "checkpoint.md") => call("notes_write_file", { path, text: "the state" });
-const isAsked = (request: { messages: readonly unknown[] }) =>
-  JSON.stringify(request.messages.at(-1)).includes("the user asked for a fresh window");
 
 /** Two windows that the host still holds, then an answer of another kind. */
 const twoWindowsThen = (last: (n: number) => unknown) => (_request: unknown, n: number) => {

@@ -1,7 +1,7 @@
 // What the scenarios share: sessions that are closed after each test, and short words for looking at requests.
 import { afterEach, expect } from "vitest";
 import type { Answer, Block, Request, RequestMessage } from "../../fixtures/pi/scripted-model.ts";
-import { textOf } from "../../fixtures/pi/scripted-model.ts";
+import { call, textOf } from "../../fixtures/pi/scripted-model.ts";
 import { type OpenOptions, openPi, type PiSession } from "../../fixtures/pi/session.ts";
 import { until } from "../../fixtures/pi/wait.ts";
 
@@ -83,3 +83,9 @@ export async function said(s: PiSession, command: string): Promise<string> {
   await s.settled();
   return s.ui.notices.at(-1)?.message ?? "";
 }
+
+/** A person asked for a fresh window, and the newest message asks the model for its note. */
+export const isAsked = (request: Request) => last(request).includes("the user asked for a fresh window");
+
+/** The call that saves such a note. */
+export const note = (path = "checkpoint.md") => call("notes_write_file", { path, text: "the state" });

@@ -1,18 +1,15 @@
 // A person walks the session tree while something is under way: what was begun on one branch never lands on another.
 import { describe, expect, it } from "vitest";
 import { currentHostName } from "../../fixtures/pi/hosts.ts";
-import { call, type Request, text } from "../../fixtures/pi/scripted-model.ts";
+import { call, text } from "../../fixtures/pi/scripted-model.ts";
 import type { PiSession } from "../../fixtures/pi/session.ts";
 import { until } from "../../fixtures/pi/wait.ts";
-import { closeAfterEach, compactions, first, pi, SHORT_COMPACTION, using, whole } from "./support.ts";
+import { closeAfterEach, compactions, first, isAsked, note, pi, SHORT_COMPACTION, using, whole } from "./support.ts";
 import { slowTool } from "./tools.ts";
 
 closeAfterEach();
 
 const LONG = "x".repeat(2_000);
-const note = () => call("notes_write_file", { path: "checkpoint.md", text: "the state" });
-const isAsked = (request: Request) =>
-  JSON.stringify(request.messages.at(-1)).includes("the user asked for a fresh window");
 
 /** The entry of the assistant's words. */
 function answer(s: PiSession, words: string): string {

@@ -1,12 +1,13 @@
 // A window that the provider refuses in words nobody knows, or because of one item: the person gets out of it, and nothing
 // is said to be saved that is not.
 import { describe, expect, it } from "vitest";
-import { call, type Request, text } from "../../fixtures/pi/scripted-model.ts";
+import { call, text } from "../../fixtures/pi/scripted-model.ts";
 import {
   asked,
   closeAfterEach,
   compactions,
   first,
+  isAsked,
   last,
   pi,
   SHORT_COMPACTION,
@@ -21,7 +22,6 @@ closeAfterEach();
 const NO_RETRY = { retry: { enabled: false } };
 const REFUSED = "request refused: n_tokens=9000 while n_ctx=8192";
 const refuse = { content: [], stopReason: "error", errorMessage: REFUSED } as const;
-const isAsked = (request: Request) => last(request).includes("the user asked for a fresh window");
 /** More than the host keeps of a session in these settings. */
 const LONG = "x".repeat(2_000);
 
