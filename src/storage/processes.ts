@@ -49,6 +49,27 @@ export function processNamed(pid: number, disk: DiskCalls = NODE_DISK): ProcessN
   return { pid, start: startOf(pid, disk) };
 }
 
+/** The processes whose environment has this variable, whoever started them; none where the system does not say. */
+export function processesWith(
+  name: string,
+  isWanted: (value: string) => boolean,
+  disk: DiskCalls = NODE_DISK,
+): readonly number[] {
+  if (process.platform !== "linux") return [];
+  const start = `${name}=`;
+  return disk
+    .readdirSync("/proc")
+    .map(Number)
+    .filter((pid) => {
+      if (!Number.isSafeInteger(pid) || pid === process.pid) return false;
+      // What another user runs cannot be read, and is none of ours.
+      const variable = text(disk, `/proc/${pid}/environ`)
+        ?.split("\0")
+        .find((each) => each.startsWith(start));
+      return variable !== undefined && isWanted(variable.slice(start.length));
+    });
+}
+
 export function thisProcess(disk: DiskCalls = NODE_DISK): ProcessName {
   return processNamed(process.pid, disk);
 }

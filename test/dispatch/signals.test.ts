@@ -72,6 +72,17 @@ describe("the process of a task", () => {
     expect(readdirSync(work)).toEqual([]);
   });
 
+  it("ends with what has left its group: each command of Pi's bash leads one of its own", async () => {
+    const pids = join(newPlace().base, "pids");
+    const source = runnerSource(pids).replace('{ stdio: "ignore" }', '{ stdio: "ignore", detached: true }');
+    const { dispatcher } = bench([scriptRunner(source)]);
+    const handle = await dispatcher.dispatch({ goal: "g" });
+    const named = await processesIn(pids);
+    await handle.cancel();
+    expect(await handle.result).toMatchObject({ status: "cancelled" });
+    await ends(named);
+  });
+
   it("leaves no listener behind", async () => {
     const { dispatcher } = bench([
       scriptRunner(

@@ -15,7 +15,7 @@ import { childFolder, freshDirectory } from "../files/workspace.ts";
 import type { Runner, RunRequest } from "../runner.ts";
 import type { ChildProcess, Sandbox, SandboxedProcess } from "../sandbox/sandbox.ts";
 import { eventsOf } from "./pi-events.ts";
-import { HAS_GROUPS, noteGroup, signalGroup } from "./process-group.ts";
+import { endRun, HAS_GROUPS, noteGroup, runEnvironment, signalGroup } from "./process-group.ts";
 
 /** From SIGTERM to SIGKILL. */
 const TERMINATE_LIMIT_MS = 5_000;
@@ -101,7 +101,7 @@ async function runCli(options: CliRunnerOptions, request: RunRequest): Promise<v
     const [program = "pi", ...first] = commandOf(options, sandbox);
     const model = request.model === null ? [] : ["--model", request.model];
     const args = [...first, ...ARGUMENTS, ...model, ...(options.args ?? []), "-e", prompt, "-e", entry];
-    const env = environmentOf(options);
+    const env = runEnvironment(environmentOf(options), folder);
     const { taskId, cwd, prompt: input } = request;
     const isNamedCwd = cwd !== freshDirectory(work, taskId);
     const place = { cwd, isNamedCwd, folder, membership, packageRoot: own.root, env };
@@ -190,9 +190,12 @@ function runChild(
     const signalAll = (by: NodeJS.Signals) => {
       if (child.pid !== undefined) signalGroup(child.pid, by);
     };
+    const endAll = () => {
+      if (child.pid !== undefined) endRun(child.pid, folder);
+    };
     const terminate = () => {
       signalAll("SIGTERM");
-      killTimer ??= setTimeout(() => signalAll("SIGKILL"), options.terminateLimitMs ?? TERMINATE_LIMIT_MS);
+      killTimer ??= setTimeout(endAll, options.terminateLimitMs ?? TERMINATE_LIMIT_MS);
     };
     const finish = (problem: string | undefined) => {
       clearTimeout(killTimer);
@@ -204,7 +207,7 @@ function runChild(
       child.stdout.destroy();
       child.stderr.destroy();
       // What the child has started ends with it.
-      signalAll("SIGKILL");
+      endAll();
       if (signal.aborted) reject(signal.reason);
       else if (problem === undefined) resolve();
       else reject(new Error(problem));
@@ -214,7 +217,6 @@ function runChild(
       finish(problemOf(output, code, by));
     };
     // The child leads a group of its own, so what ends this process does not reach it.
-    const endAll = () => signalAll("SIGKILL");
     process.once("exit", endAll);
     const endSignals = beforeEndBy(["SIGINT", "SIGTERM", "SIGHUP"], endAll);
     signal.addEventListener("abort", terminate, { once: true });
