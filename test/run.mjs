@@ -3,21 +3,20 @@
 // Arguments go to vitest; `--host 1.6.0` limits the run to one host (it may be given more than once).
 // PI_TEST_ROUNDS=full makes all rounds of what is left to luck, and input of full size (test/rounds.ts).
 // PI_TEST_JOBS says how many runs go on at a time (default: one more than there are cores, as a scenario waits now and then).
-import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { availableParallelism, tmpdir } from "node:os";
-import { join, relative, sep } from "node:path";
+import { spawnSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ensureDeps } from "../fixtures/pi/ensure-deps.mjs";
 import { ensureHost, HOST_NAMES } from "../fixtures/pi/install-hosts.mjs";
+import { runVitest } from "./vitest-run.mjs";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const [OLDEST] = HOST_NAMES;
 /** A run that hangs is ended, so that all of them end in time. */
 const DEADLINE_MS = Date.now() + 40 * 60 * 1_000;
 const SHORTEST_RUN_MS = 30_000;
-/** Failures are told again at the end, after what all the runs printed: so many characters of each message. */
-const FAILURE_CHARS = 1_200;
 
 /**
  * The files of a suite are dealt to so many runs, each of one worker that loads Pi once: runs of like length fill the
@@ -81,41 +80,6 @@ function readArguments(argv) {
   return { hosts: hosts.length > 0 ? hosts : HOST_NAMES, rest };
 }
 
-/** The counts of vitest's JSON report. A file that failed before its tests, or an error outside any test, counts as one. */
-function readReport(path, exitCode) {
-  let report;
-  try {
-    report = JSON.parse(readFileSync(path, "utf8"));
-  } catch {
-    return { passed: 0, failed: 1, skipped: 0, note: "crashed", failures: [] };
-  }
-  const broken = report.testResults.filter(
-    (file) => file.status === "failed" && !file.assertionResults.some((test) => test.status === "failed"),
-  );
-  const failed = report.numFailedTests + broken.length;
-  const outside = failed === 0 && exitCode !== 0 ? 1 : 0;
-  return {
-    passed: report.numPassedTests,
-    failed: failed + outside,
-    skipped: report.numPendingTests + report.numTodoTests,
-    note: outside ? "an error outside the tests" : "",
-    failures: report.testResults.flatMap(failuresOf),
-  };
-}
-
-/** What failed in a file: each test with the beginning of its message. */
-function failuresOf({ name, message, status, assertionResults }) {
-  const file = relative(ROOT, name);
-  const tests = assertionResults.filter((test) => test.status === "failed");
-  if (tests.length === 0) return status === "failed" ? [describeFailure(file, [message])] : [];
-  return tests.map(({ fullName, failureMessages }) => describeFailure(`${file}: ${fullName}`, failureMessages));
-}
-
-function describeFailure(title, messages) {
-  const text = messages.join("\n").trim().slice(0, FAILURE_CHARS);
-  return `${title}\n${text.replace(/^/gm, "    ")}`;
-}
-
 function secondsOf(file) {
   return LONG_S[file] ?? USUAL_S;
 }
@@ -159,40 +123,11 @@ function projectWords(projects) {
   return projects.flatMap((project) => ["--project", project]);
 }
 
-/** Runs vitest to its end; what it prints comes out in one piece, so that runs side by side can be read. */
-function vitest(node, host, words) {
-  const command = [join(ROOT, "node_modules/vitest/vitest.mjs"), "run", ...words];
-  return new Promise((resolve) => {
-    const child = spawn(node, command, {
-      cwd: ROOT,
-      stdio: ["ignore", "pipe", "pipe"],
-      env: { ...process.env, PI_TEST_HOST: host },
-      timeout: Math.max(SHORTEST_RUN_MS, DEADLINE_MS - Date.now()),
-      killSignal: "SIGKILL",
-    });
-    let printed = "";
-    for (const stream of [child.stdout, child.stderr])
-      stream.setEncoding("utf8").on("data", (chunk) => {
-        printed += chunk;
-      });
-    child.on("error", (error) => resolve({ exitCode: 1, printed: `${printed}${error.message}` }));
-    child.on("close", (exitCode) => resolve({ exitCode: exitCode ?? 1, printed }));
-  });
-}
-
 async function carryOut({ label, host, words }, { node }) {
-  const folder = mkdtempSync(join(tmpdir(), "pi-token-budget-report-"));
-  const report = join(folder, "report.json");
-  const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`, "--passWithNoTests"];
-  const started = Date.now();
-  try {
-    const { exitCode, printed } = await vitest(node, host, [...reporters, ...words]);
-    const counts = readReport(report, exitCode);
-    console.log(`\n== ${label}, a part of ${Math.round((Date.now() - started) / 1_000)} s\n${printed.trim()}`);
-    return { label, ...counts };
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  const timeoutMs = Math.max(SHORTEST_RUN_MS, DEADLINE_MS - Date.now());
+  const { printed, tookMs, ...counts } = await runVitest({ node, words, timeoutMs, env: { PI_TEST_HOST: host } });
+  console.log(`\n== ${label}, a part of ${Math.round(tookMs / 1_000)} s\n${printed.trim()}`);
+  return { label, ...counts };
 }
 
 /** Carries out all runs, the longest first, so many at a time. */

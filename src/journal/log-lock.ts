@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf, TokenBudgetError } from "../errors.ts";
 import { LockWatch, steadyMs } from "../storage/clocks.ts";
-import { codeOf, type DiskCalls, ensurePrivateDirectory, FILE_MODE, NODE_DISK } from "../storage/disk.ts";
+import { codeOf, type DiskCalls, ensurePrivateDirectory, FILE_MODE, flushFolder, NODE_DISK } from "../storage/disk.ts";
 import { LOCK_WAIT_MS, STALE_LOCK_MS } from "../storage/lock.ts";
 import { insistGone, reclaimStale, statsOf, sweepGuards } from "../storage/stale-locks.ts";
 
@@ -147,8 +147,11 @@ export class LogLock {
   }
 
   #makeLog(): void {
-    ensurePrivateDirectory(this.#disk, dirname(this.#file));
+    const folder = dirname(this.#file);
+    ensurePrivateDirectory(this.#disk, folder);
     this.#create(this.#file);
+    // What is flushed into it is to be found.
+    flushFolder(this.#disk, folder);
   }
 
   /** False when it is there already. */

@@ -1,6 +1,8 @@
 // An append-only log that is open: its valid segments are read, a batch is appended, and what no valid commit follows is cut
 // off. Under the log's lock alone is it written to.
+import { messageOf, TokenBudgetError } from "../errors.ts";
 import type { DiskCalls } from "../storage/disk.ts";
+import { insist } from "../storage/stale-locks.ts";
 import { commitEnd, headerLine, type LogBatch, type LogFile, type LogHeader, type Span } from "./log-format.ts";
 import { type HeldLogLock, heldUp } from "./log-lock.ts";
 import { type LogPlace, SegmentScan } from "./log-scan.ts";
@@ -87,15 +89,18 @@ export class OpenLog {
     const before = this.#size;
     const bytes = header === undefined ? batch.bytes : Buffer.concat([header, batch.bytes]);
     held.assertOwned();
+    let isWritten = false;
     try {
       this.#write(bytes);
+      isWritten = true;
       if (options.flush) this.#disk.fdatasyncSync(this.#descriptor);
       // A writer that still owns the lock was alone.
       if (!isOwned(held) && this.#disk.fstatSync(this.#descriptor).size !== before + bytes.length)
         throw heldUp(this.#source);
     } catch (error) {
-      this.#undo(before, held);
-      throw error;
+      const isUndone = this.#undo(before, held);
+      const isKnown = isUndone || !isWritten || error instanceof TokenBudgetError;
+      throw isKnown ? error : unsure(this.#source, error);
     }
     const offset = before + bytes.length - batch.length;
     this.#newHeader = undefined;
@@ -121,13 +126,22 @@ export class OpenLog {
     }
   }
 
-  #undo(size: number, held: HeldLogLock): void {
+  /** False when it could not be undone: a torn tail is cut off by the next writer, and a whole one stands. */
+  #undo(size: number, held: HeldLogLock): boolean {
     try {
-      this.truncate(size, held);
+      insist(() => this.truncate(size, held));
+      return true;
     } catch {
-      // A torn tail is cut off by the next writer; the failure that led here is the one to report.
+      // The failure that led here is the one to report.
+      return false;
     }
   }
+}
+
+/** What everybody can read must not be told to be unchanged. */
+function unsure({ shown }: Pick<LogFile, "shown">, error: unknown): TokenBudgetError {
+  const message = `${shown} was written, but could not be made sure of: ${messageOf(error)}. The next write sees to it.`;
+  return new TokenBudgetError("storage_failed", message, { cause: error });
 }
 
 function isOwned(held: HeldLogLock): boolean {

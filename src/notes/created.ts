@@ -1,7 +1,7 @@
 // When notes were created, kept apart from them: overwriting a note replaces its file and with it the file's own times.
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { codeOf, type DiskCalls } from "../storage/disk.ts";
+import type { DiskCalls } from "../storage/disk.ts";
 import { inspectJson, replaceJson, type VersionedFile } from "../storage/json-store.ts";
 import type { Held } from "../storage/locked-files.ts";
 import type { FoundFile } from "../storage/tree.ts";
@@ -54,12 +54,12 @@ export class CreationTimes {
     replaceJson(held, this.#source(path), { fields, flush: false }, this.#disk);
   }
 
-  /** Forgets a note that was removed. */
+  /** Forgets a note that was removed. What cannot be forgotten is replaced when there is such a note again. */
   forget(path: string): void {
     try {
       this.#disk.unlinkSync(this.#source(path).file);
-    } catch (error) {
-      if (codeOf(error) !== "ENOENT") throw error;
+    } catch {
+      // As above, or there was nothing.
     }
   }
 

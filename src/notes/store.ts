@@ -7,6 +7,7 @@ import { type DiskCalls, modifiedMsOf, NODE_DISK, storageFailure } from "../stor
 import type { Sweep } from "../storage/left-overs.ts";
 import { type Held, LockedFiles } from "../storage/locked-files.ts";
 import { readPlainFile } from "../storage/plain-file.ts";
+import { removeFile } from "../storage/removal.ts";
 import { atOnce } from "../storage/slices.ts";
 import { textOfUtf8 } from "../storage/text.ts";
 import { foldedName, type LeftOut, makeParents, removeEmpty } from "../storage/tree.ts";
@@ -129,9 +130,9 @@ export class NotesStore {
     const shown = this.#notes.shown(path);
     await this.#files.hold({ name: lockNameOf(path), shown }, (held) => {
       const file = this.#notes.find(path);
-      held.assertOwned();
       try {
-        if (file !== undefined) this.#disk.unlinkSync(file);
+        held.assertOwned();
+        if (file !== undefined) removeFile(file, this.#disk);
         this.#created.forget(path);
       } catch (error) {
         throw storageFailure(error, { shown, doing: "written" });

@@ -96,7 +96,7 @@ async function readPieces(
     }
     return { bytes, sha256: hash.digest("hex") };
   } finally {
-    disk.closeSync(descriptor);
+    closeQuietly(disk, descriptor);
   }
 }
 
@@ -109,13 +109,23 @@ export async function copyPlainFile(source: string, target: string, options: Cop
     const open = descriptor;
     const facts = await readPieces(source, options, (piece) => writeWhole(disk, open, piece));
     if (flush) disk.fdatasyncSync(open);
+    descriptor = undefined;
+    // Some disks say only now what they could not write.
+    disk.closeSync(open);
     return facts;
   } catch (error) {
-    if (descriptor !== undefined) discard(disk, target);
+    if (descriptor !== undefined) closeQuietly(disk, descriptor);
+    if (codeOf(error) !== "EEXIST") discard(disk, target);
     if (options.signal?.aborted) throw error;
     throw storageFailure(error, { shown, doing: "written" });
-  } finally {
-    if (descriptor !== undefined) disk.closeSync(descriptor);
+  }
+}
+
+function closeQuietly(disk: DiskCalls, descriptor: number): void {
+  try {
+    disk.closeSync(descriptor);
+  } catch {
+    // What was read is known, or another failure is told.
   }
 }
 

@@ -1,6 +1,7 @@
 // The file-system calls the storage layer makes, as one injectable object, and the translation of their failures into
 // errors a model can act on. It must never swallow a failure, and never make anything others can read.
 import nodeFs, { constants } from "node:fs";
+import { dirname } from "node:path";
 import { messageOf, TokenBudgetError } from "../errors.ts";
 
 /** No device or pipe holds up an open. */
@@ -12,6 +13,8 @@ export const APPEND_FLAGS = constants.O_RDWR | constants.O_APPEND | PLAIN_FLAGS;
 export const CREATING_APPEND_FLAGS = APPEND_FLAGS | constants.O_CREAT;
 /** What was there goes. */
 export const REPLACE_FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | PLAIN_FLAGS;
+/** Never a link. */
+const FOLDER_FLAGS = READ_PLAIN_FLAGS | (constants.O_DIRECTORY ?? 0);
 /** A link is followed. */
 export const READ_FLAGS = constants.O_RDONLY | UNBLOCKED;
 
@@ -27,6 +30,7 @@ export type DiskCalls = Pick<
   | "fdatasync"
   | "fdatasyncSync"
   | "fstatSync"
+  | "fsyncSync"
   | "ftruncateSync"
   | "linkSync"
   | "lstatSync"
@@ -83,6 +87,11 @@ export function storageFailure(error: unknown, attempt: Attempt): TokenBudgetErr
   return new TokenBudgetError("storage_failed", message, { cause: error });
 }
 
+/** The same of a failed call of the file system alone: what else was thrown, such as a signal's reason, passes unchanged. */
+export function ifDiskFailed(error: unknown, attempt: Attempt): unknown {
+  return error instanceof Error && "syscall" in error ? storageFailure(error, attempt) : error;
+}
+
 /** Writes all of `bytes` at the descriptor's position: a disk that fills up may take a part at a time. */
 export function writeWhole(disk: DiskCalls, descriptor: number, bytes: Buffer): void {
   for (let written = 0; written < bytes.length; ) {
@@ -105,6 +114,65 @@ export function modifiedMsOf(stats: nodeFs.Stats): number {
   return Math.round(stats.mtimeMs);
 }
 
+/** Windows opens no folders, and flushes their names by itself. */
+const FLUSHES_FOLDERS = process.platform !== "win32";
+
+/** A folder that is about to change, to be flushed: what its files are called is in it, and is flushed apart from them. */
+export class ChangingFolder {
+  readonly #disk: DiskCalls;
+  readonly #descriptor: number | undefined;
+
+  /** Opened before the change, so that what stands in its way is known while there is still time. */
+  constructor(disk: DiskCalls, folder: string) {
+    this.#disk = disk;
+    this.#descriptor = FLUSHES_FOLDERS ? disk.openSync(folder, FOLDER_FLAGS) : undefined;
+  }
+
+  /** To be called in any case. The change stands by then; where the disk cannot say that it will last, nothing can be done. */
+  close({ flush }: { readonly flush: boolean }): void {
+    if (this.#descriptor === undefined) return;
+    try {
+      if (flush) this.#disk.fsyncSync(this.#descriptor);
+    } catch {
+      // Some file systems flush no folders.
+    }
+    try {
+      this.#disk.closeSync(this.#descriptor);
+    } catch {
+      // It is closed all the same.
+    }
+  }
+}
+
+/** Changes what is in a folder; the change is on the disk then. */
+export function changeFolder<T>(disk: DiskCalls, folder: string, change: () => T): T {
+  const changing = new ChangingFolder(disk, folder);
+  let flush = false;
+  try {
+    const value = change();
+    flush = true;
+    return value;
+  } finally {
+    changing.close({ flush });
+  }
+}
+
+/** Makes directories down to this one; they are on the disk then. */
+function makeDirectories(disk: DiskCalls, directory: string): void {
+  const first = disk.mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE });
+  if (first === undefined) return;
+  for (let made = directory; made.length >= first.length; made = dirname(made)) flushFolder(disk, dirname(made));
+}
+
+/** Brings to the disk what a folder holds, as far as the disk can. */
+export function flushFolder(disk: DiskCalls, folder: string): void {
+  try {
+    new ChangingFolder(disk, folder).close({ flush: true });
+  } catch {
+    // As above.
+  }
+}
+
 /** Makes sure of a directory of ours, parents included. A link or a file in its place is refused, never followed. */
 export function ensurePrivateDirectory(disk: DiskCalls, directory: string): void {
   let stats: nodeFs.Stats;
@@ -112,7 +180,7 @@ export function ensurePrivateDirectory(disk: DiskCalls, directory: string): void
     stats = disk.lstatSync(directory);
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw error;
-    disk.mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE });
+    makeDirectories(disk, directory);
     stats = disk.lstatSync(directory);
   }
   if (stats.isDirectory()) return;

@@ -6,6 +6,7 @@ import {
   type DiskCalls,
   ensurePrivateDirectory,
   FILE_MODE,
+  flushFolder,
   NODE_DISK,
   PLAIN_FLAGS,
   storageFailure,
@@ -15,9 +16,8 @@ import {
 const NEWLINE = 0x0a;
 const APPEND_FLAGS = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | PLAIN_FLAGS;
 
-/** Whether the file ends with a whole line; one that is empty or not there does. */
-function endsWhole(disk: DiskCalls, descriptor: number): boolean {
-  const { size } = disk.fstatSync(descriptor);
+/** Whether the file ends with a whole line; one that is empty does. */
+function endsWhole(disk: DiskCalls, descriptor: number, size: number): boolean {
   if (size === 0) return true;
   const last = Buffer.alloc(1);
   disk.readSync(descriptor, last, 0, 1, size - 1);
@@ -43,8 +43,10 @@ export function appendLines(
     const descriptor = disk.openSync(path, APPEND_FLAGS, FILE_MODE);
     try {
       const text = lines.map((line) => `${line}\n`).join("");
-      writeAtOnce(disk, descriptor, endsWhole(disk, descriptor) ? text : `\n${text}`);
+      const { size } = disk.fstatSync(descriptor);
+      writeAtOnce(disk, descriptor, endsWhole(disk, descriptor, size) ? text : `\n${text}`);
       if (flush) disk.fdatasyncSync(descriptor);
+      if (flush && size === 0) flushFolder(disk, dirname(path));
     } finally {
       disk.closeSync(descriptor);
     }

@@ -210,7 +210,13 @@ export class LockDirectory {
       return ageMs !== undefined && ageMs < this.staleMs * TRUST_SHARE;
     };
     const assertOwned = () => {
-      if (!isOwned()) throw lockLost(request);
+      let isStillOwned: boolean;
+      try {
+        isStillOwned = isOwned();
+      } catch (error) {
+        throw this.#unavailable(request, messageOf(error), error);
+      }
+      if (!isStillOwned) throw lockLost(request);
     };
     const release = async () => {
       try {

@@ -1,8 +1,8 @@
 // A tree of plain files below one root: where a relative path leads, and what lies there. Every step is looked at with
 // lstat: nothing here may ever follow a symbolic link, whether it leads out of the root or stays inside.
 import type { Dirent, Stats } from "node:fs";
-import { join } from "node:path";
-import { codeOf, DIRECTORY_MODE, type DiskCalls, ensurePrivateDirectory, modifiedMsOf } from "./disk.ts";
+import { dirname, join } from "node:path";
+import { codeOf, DIRECTORY_MODE, type DiskCalls, ensurePrivateDirectory, flushFolder, modifiedMsOf } from "./disk.ts";
 import { atOnce } from "./slices.ts";
 
 /** What a relative path leads to. `at` is the part of the path (relative, "" for the root) that decided it. */
@@ -73,6 +73,7 @@ export function makeParents(disk: DiskCalls, root: string, relative: string): st
       try {
         disk.mkdirSync(directory, { mode: DIRECTORY_MODE });
         made.push(directory);
+        flushFolder(disk, dirname(directory));
       } catch (error) {
         if (codeOf(error) !== "EEXIST") throw error;
         ensurePrivateDirectory(disk, directory);

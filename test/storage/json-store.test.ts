@@ -90,8 +90,12 @@ describe("a JSON file", () => {
     calls.length = 0;
     const flush = vi.spyOn(fs, "fsyncSync");
     await write({ n: 2 });
-    expect(calls.filter((call) => call.startsWith("openSync"))).toEqual(["openSync /deep/registry.json"]);
-    expect(flush).toHaveBeenCalledTimes(1);
+    expect(calls.filter((call) => call.startsWith("openSync"))).toEqual([
+      "openSync /deep/registry.json",
+      "openSync /deep",
+    ]);
+    // The file, and its name in its folder.
+    expect(flush).toHaveBeenCalledTimes(2);
     flush.mockRestore();
     expect(existsSync(source.file)).toBe(true);
   });

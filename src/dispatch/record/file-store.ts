@@ -7,9 +7,10 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { shownValue } from "../../errors.ts";
 import { copyPlainFile, kindAt, makePrivateDirectory, modifiedMsAt, namesAt, removeTree } from "../../storage/blobs.ts";
 import { diskNowMs } from "../../storage/clocks.ts";
-import { NODE_DISK } from "../../storage/disk.ts";
+import { flushFolder, NODE_DISK } from "../../storage/disk.ts";
 import { readProcessNote, writeProcessNote } from "../../storage/process-note.ts";
 import { isRunning, thisProcess } from "../../storage/processes.ts";
+import { insist } from "../../storage/stale-locks.ts";
 import { contentTypeOf, kindOf, storedName } from "../files/names.ts";
 import type { NewFile } from "../files/roles.ts";
 import { type FileRow, newId, nowText } from "./schema.ts";
@@ -54,15 +55,22 @@ export class FileStore {
         await nextTurn();
         rows.push({ id: newId(), ...place, filename, path, partial, ...type, size, sha256, role, created: nowText() });
       }
+      flushFolder(NODE_DISK, join(this.#directory, task));
       return rows;
     } catch (error) {
-      this.remove(rows);
+      this.discard(rows);
       throw error;
     }
   }
 
-  remove(rows: readonly FileRow[]): void {
-    for (const row of rows) removeTree(this.pathOf(row));
+  /** Removes files that no row names any more; what cannot be removed now is found by a later start. */
+  discard(rows: readonly FileRow[]): void {
+    for (const row of rows) quietly(() => removeTree(this.pathOf(row)));
+  }
+
+  /** The same of all files of a task that has no record. */
+  discardTask(task: string): void {
+    quietly(() => this.removeTask(task));
   }
 
   /** The bytes of a task are about to be changed by this process. */
@@ -73,7 +81,8 @@ export class FileStore {
 
   /** The record of the task names what there is. */
   settled(task: string): void {
-    removeTree(this.#note(task));
+    // A note that stays is removed at a later start.
+    quietly(() => insist(() => removeTree(this.#note(task))));
   }
 
   /** Removes all files of a task. */
@@ -127,5 +136,13 @@ export class FileStore {
     const nowMs = diskNowMs(NODE_DISK, join(this.#directory, `.clock-${randomUUID()}`));
     // A time in the future is no current dispatch's either.
     if (Math.abs(nowMs - modifiedMsAt(path)) > ORPHAN_AGE_MS) removeTree(path);
+  }
+}
+
+function quietly(work: () => void): void {
+  try {
+    work();
+  } catch {
+    // What has come before is what counts.
   }
 }

@@ -52,9 +52,18 @@ export class RecordIndex {
   }
 
   add(...rows: readonly IndexRow[]): void {
+    this.#append(rows, { flush: false });
+  }
+
+  /** The same of a task that runs again: a row of before, which says that it has ended, must not outlive this one. */
+  addAgain(row: IndexRow): void {
+    this.#append([row], { flush: true });
+  }
+
+  #append(rows: readonly IndexRow[], { flush }: { readonly flush: boolean }): void {
     for (let at = 0; at < rows.length; at += BATCH_ROWS) {
       const lines = rows.slice(at, at + BATCH_ROWS).map((row) => JSON.stringify({ v: FORMAT, ...row }));
-      appendLines(this.#file, lines, { shown: SHOWN });
+      appendLines(this.#file, lines, { shown: SHOWN, flush });
     }
   }
 

@@ -59,13 +59,13 @@ export class RunEnds {
         const { after, dropped } = withEnd(before, end, { ...rest, rows });
         replaceJson(held, source, { fields: source.fields(after) });
         isUsed = true;
-        this.#parts.files.remove(dropped);
+        this.#parts.files.discard(dropped);
         onEnd(after.task);
         await rest.clear?.();
         return after;
       });
     } finally {
-      if (!isUsed) this.#parts.files.remove(rows);
+      if (!isUsed) this.#parts.files.discard(rows);
       this.#parts.files.settled(run.id);
     }
   }
@@ -80,16 +80,17 @@ export class RunEnds {
       const { files, onEnd } = this.#parts;
       files.begin(run.id);
       const rows = await files.add(run.id, await filesOf(before), { partial: true });
+      let after: TaskRecord;
       try {
-        const { after } = withEnd(before, end, { rows, usage: this.#usageOf(run) });
+        after = withEnd(before, end, { rows, usage: this.#usageOf(run) }).after;
         replaceJson(held, source, { fields: source.fields(after) });
-        // It may have been killed while it stored its end.
-        files.keepOnly(run.id, after.files);
-        onEnd(after.task);
       } catch (error) {
-        files.remove(rows);
+        files.discard(rows);
         throw error;
       }
+      // It may have been killed while it stored its end.
+      files.keepOnly(run.id, after.files);
+      onEnd(after.task);
       await clear?.(run);
       return true;
     });

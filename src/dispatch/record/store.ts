@@ -1,9 +1,11 @@
 // Task records on disk: one versioned JSON file per task, changed under its lock and replaced atomically.
 import { messageOf, TokenBudgetError } from "../../errors.ts";
-import { NODE_DISK } from "../../storage/disk.ts";
+import { ifDiskFailed } from "../../storage/disk.ts";
 import { type JsonFile, JsonStore, lockOf, readJson } from "../../storage/json-store.ts";
+import type { LockOptions } from "../../storage/lock.ts";
 import type { LockedFiles } from "../../storage/locked-files.ts";
 import { isRunning, type ProcessName } from "../../storage/processes.ts";
+import { removeFile } from "../../storage/removal.ts";
 import type { TaskContext } from "../../task/context.ts";
 import { taskLayout } from "../../task/layout.ts";
 import type { NewFile } from "../files/roles.ts";
@@ -54,12 +56,12 @@ export class RecordStore {
   readonly #index: RecordIndex;
   readonly #ends: RunEnds;
 
-  constructor(context: TaskContext) {
+  constructor(context: TaskContext, locks: Pick<LockOptions, "staleMs" | "waitMs"> = {}) {
     this.directory = taskLayout(context.storageRoot, context).records;
     this.meta = `${this.directory}.meta`;
     this.files = new FileStore(this.directory, this.meta);
     this.ledger = new UsageLedger(this.meta);
-    this.#store = new JsonStore(this.meta);
+    this.#store = new JsonStore(this.meta, locks);
     this.#index = new RecordIndex(this.meta);
     const fileOf = (id: string) => this.#record(id);
     const { files, ledger } = this;
@@ -118,39 +120,43 @@ export class RecordStore {
   }
 
   /** Stores the originals, then the record that names them; a failure leaves nothing of the task. */
-  async create(
-    task: TaskRow,
-    originals: readonly NewFile[],
-    { signal, claim, admit }: CreateOptions = {},
-  ): Promise<TaskRecord> {
+  async create(task: TaskRow, originals: readonly NewFile[], options: CreateOptions = {}): Promise<TaskRecord> {
     try {
-      await this.#assertLedger();
-      let taken = await this.#asked(admit);
-      if (originals.length > 0) this.files.begin(task.id);
-      const files = await this.files.add(task.id, originals, { signal });
-      const record: TaskRecord = { task, files, usage: [] };
-      const commit = () =>
-        this.#store.update(this.#record(task.id), () => {
-          // Both before the record: a task that nobody has dispatched may be counted, one that runs may not be missing.
-          this.#index.add(indexRow(task));
-          this.ledger.addTask(task.id);
-          return record;
-        });
-      const claimed = () => this.#ifStill(taken, commit);
-      const locked = () =>
-        claim === undefined
-          ? claimed()
-          : this.#store.hold(NAMES_LOCK, () => {
-              claim();
-              return claimed();
-            });
-      while (!(await locked())) taken = await this.#asked(admit);
-      this.files.settled(task.id);
-      return record;
+      return await told(() => this.#create(task, originals, options));
     } catch (error) {
-      this.files.removeTask(task.id);
+      this.files.discardTask(task.id);
       throw error;
     }
+  }
+
+  async #create(
+    task: TaskRow,
+    originals: readonly NewFile[],
+    { signal, claim, admit }: CreateOptions,
+  ): Promise<TaskRecord> {
+    await this.#assertLedger();
+    let taken = await this.#asked(admit);
+    if (originals.length > 0) this.files.begin(task.id);
+    const files = await this.files.add(task.id, originals, { signal });
+    const record: TaskRecord = { task, files, usage: [] };
+    const commit = () =>
+      this.#store.update(this.#record(task.id), () => {
+        // Both before the record: a task that nobody has dispatched may be counted, one that runs may not be missing.
+        this.#index.add(indexRow(task));
+        this.ledger.addTask(task.id);
+        return record;
+      });
+    const claimed = () => this.#ifStill(taken, commit);
+    const locked = () =>
+      claim === undefined
+        ? claimed()
+        : this.#store.hold(NAMES_LOCK, () => {
+            claim();
+            return claimed();
+          });
+    while (!(await locked())) taken = await this.#asked(admit);
+    this.files.settled(task.id);
+    return record;
   }
 
   /** How many tasks had been taken today when the quota was asked; undefined without one. */
@@ -195,25 +201,27 @@ export class RecordStore {
   }
 
   /** Changes the record under its lock; throws `not_found` when it has been removed. */
-  async update(id: string, change: (record: TaskRecord) => TaskRecord): Promise<TaskRecord> {
-    return this.#store.update(this.#record(id), (given) => {
-      const before = thereIs(given, id);
-      const after = change(before);
-      // Before the record: a run that the index does not know would be missed if its process were killed.
-      if (after.task.status === "processing" && before.task.status !== "processing")
-        this.#index.add(indexRow(after.task));
-      return after;
-    });
+  update(id: string, change: (record: TaskRecord) => TaskRecord): Promise<TaskRecord> {
+    return told(() =>
+      this.#store.update(this.#record(id), (given) => {
+        const before = thereIs(given, id);
+        const after = change(before);
+        // Before the record: a run that the index does not know would be missed if its process were killed, or the power cut.
+        if (after.task.status === "processing" && before.task.status !== "processing")
+          this.#index.addAgain(indexRow(after.task));
+        return after;
+      }),
+    );
   }
 
   /** See `RunEnds`. */
   finish(run: RunOfTask, end: TaskEnd, left: RunYield = {}): Promise<TaskRecord> {
-    return this.#ends.finish(run, end, left);
+    return told(() => this.#ends.finish(run, end, left));
   }
 
   /** Opens another run. What the last one has made stays until this one ends. */
   async restart(id: string, change: (task: TaskRow) => TaskRow): Promise<TaskRecord> {
-    await this.#assertLedger();
+    await told(() => this.#assertLedger());
     return this.update(id, ({ task, ...rest }) => {
       if (task.status === "processing") {
         throw new TokenBudgetError(
@@ -228,26 +236,32 @@ export class RecordStore {
   /** Removes what `before` removes, then the record, then the bytes; no run of it begins meanwhile. */
   async remove(id: string, before: (task: TaskRow) => Promise<void> = async () => {}): Promise<void> {
     const source = this.#record(id);
-    await this.#store.hold(lockOf(source), async (held) => {
-      const { task } = this.read(id);
-      if (task.status === "processing") {
-        throw new TokenBudgetError(
-          "refused",
-          `Task ${id} runs in another process; cancel it there, or end that process, then remove it.`,
-        );
-      }
-      await before(task);
-      held.assertOwned();
-      NODE_DISK.unlinkSync(source.file);
-    });
-    this.files.removeTask(id);
+    await told(() =>
+      this.#store.hold(lockOf(source), async (held) => {
+        const { task } = this.read(id);
+        if (task.status === "processing") {
+          throw new TokenBudgetError(
+            "refused",
+            `Task ${id} runs in another process; cancel it there, or end that process, then remove it.`,
+          );
+        }
+        await before(task);
+        held.assertOwned();
+        removeFile(source.file);
+      }),
+    );
+    this.files.discardTask(id);
   }
 
   /**
    * Called at start: tasks of dead processes become failed with what is left of their runs, and leftovers in storage are
    * removed.
    */
-  async recover(self: ProcessName, left: LeftByDead): Promise<Recovery> {
+  recover(self: ProcessName, left: LeftByDead): Promise<Recovery> {
+    return told(() => this.#recover(self, left));
+  }
+
+  async #recover(self: ProcessName, left: LeftByDead): Promise<Recovery> {
     await this.#settleIndex();
     const { records, problems: unreadable } = this.processing();
     const problems = [...unreadable];
@@ -260,10 +274,19 @@ export class RecordStore {
         problems.push(messageOf(error));
       }
     }
+    try {
+      await this.#sweep();
+    } catch (error) {
+      // What is left is swept by a later one.
+      problems.push(messageOf(ifDiskFailed(error, { shown: "What killed processes left", doing: "listed" })));
+    }
+    return { problems, interrupted };
+  }
+
+  async #sweep(): Promise<void> {
     this.#store.sweep();
     for (const id of this.files.leftInBetween()) await this.#sweepFiles(id);
     this.files.sweepUnknown(new Set(recordIds(this.directory)));
-    return { problems, interrupted };
   }
 
   /** Whether a task seems to run whose process is gone. */
@@ -296,7 +319,7 @@ export class RecordStore {
 
   /** What tasks have used on the day of a time, those that are removed included. */
   async usedOn(time: string): Promise<QuotaUsage> {
-    await this.#assertLedger();
+    await told(() => this.#assertLedger());
     return this.ledger.usedOn(time);
   }
 
@@ -341,4 +364,13 @@ export class RecordStore {
 function isLeft({ process }: TaskRow, self: ProcessName): boolean {
   const isMine = process?.pid === self.pid && process.start === self.start;
   return !isMine && !(process && isRunning(process));
+}
+
+/** Says of what failed on the disk that it did: callers tell errors apart by their codes. */
+async function told<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw ifDiskFailed(error, { shown: "A task record", doing: "written" });
+  }
 }
