@@ -10,14 +10,14 @@ import { build } from "esbuild";
 import { expect, onTestFinished, test } from "vitest";
 import { chance } from "../../fixtures/story/random.ts";
 import type { JournalReader } from "../../src/journal/reader.ts";
-import { rounds } from "../rounds.ts";
+import { figure, rounds, seed } from "../rounds.ts";
 import { exitCodeOf, kill } from "../storage/children.ts";
 import { temporaryDirectory } from "../storage/disks.ts";
 import { branchUpTo, idOf, SHARED_ENTRIES } from "./children/shared-session.ts";
 import { newDirectory, readerOf } from "./journals.ts";
 
-const KILLS = rounds(9, 60);
-const SEED = 4;
+const KILLS = rounds(9, 60, 300);
+const SEED = seed(4);
 const ENTRIES_EACH = rounds(8, 20);
 const WRITERS = 3;
 const STALE_MS = 1_000;
@@ -145,4 +145,5 @@ test(`writers that are killed at any instant, ${KILLS} times`, { timeout: TEST_M
     expect(new Set(written).size).toBe(written.length);
     expect(readdirSync(directory).sort()).toEqual(["journal.index", "journal.jsonl"]);
   }
+  figure("kills", KILLS);
 });

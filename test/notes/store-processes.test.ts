@@ -4,15 +4,15 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { until } from "../../fixtures/pi/wait.ts";
 import { NotesStore } from "../../src/notes/store.ts";
-import { rounds } from "../rounds.ts";
+import { figure, rounds } from "../rounds.ts";
 import { exitCodeOf, kill, startChild } from "../storage/children.ts";
 import { temporaryDirectory, treeOf } from "../storage/disks.ts";
 
 const WRITER = new URL("./children/append-lines.ts", import.meta.url);
 const WRITERS = rounds(4, 8);
-const TEST_MS = 180_000;
+const TEST_MS = 600_000;
 const STALE_MS = 2_000;
-const KILLS = rounds(3, 16);
+const KILLS = rounds(3, 16, 300);
 const LINES_EACH = rounds(10, 25);
 /** A kill comes after so many acknowledged lines, in turn. */
 const LINES_BEFORE_KILL = [3, 11, 5, 17, 2, 8];
@@ -76,4 +76,6 @@ test(`writers killed at any moment, ${KILLS} times, lose no acknowledged line`, 
   expect(treeOf(`${root}.meta/tmp`)).toEqual([]);
   expect(treeOf(`${root}.meta/locks`)).toEqual([]);
   expect(linesOf(root)).toEqual(lines);
+  figure("kills", KILLS);
+  figure("acknowledged writes", acknowledged.length);
 });

@@ -3,7 +3,7 @@ import { utimesSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { until } from "../../fixtures/pi/wait.ts";
-import { rounds } from "../rounds.ts";
+import { figure, rounds } from "../rounds.ts";
 import { exitCodeOf, kill, messageFrom, startChild } from "../storage/children.ts";
 import { treeOf } from "../storage/disks.ts";
 import { inMemory, memberOf, newPlace, type Place } from "./tasks.ts";
@@ -11,9 +11,9 @@ import { inMemory, memberOf, newPlace, type Place } from "./tasks.ts";
 const JOINER = new URL("./children/join.ts", import.meta.url);
 const PROCESSES = rounds(4, 8);
 const SESSIONS_EACH = rounds(4, 6);
-const KILLED = rounds(3, 6);
+const KILLED = rounds(3, 6, 100);
 const STALE_MS = 2_000;
-const TEST_MS = 180_000;
+const TEST_MS = 600_000;
 
 function startJoiner(place: Place, membership: unknown, ids: readonly string[], rest: readonly string[] = []) {
   return startChild(JOINER, [place.agentDir, membership ? JSON.stringify(membership) : "", ids.join(","), ...rest]);
@@ -85,7 +85,7 @@ test(`agents of ${KILLED} killed processes have ended, whatever they were doing`
   for (let round = 0; round < KILLED; round++) {
     const ids = Array.from({ length: SESSIONS_EACH * 10 }, (_, n) => `k${round}s${n}`);
     const child = startJoiner(place, memberOf(task), ids, ["memory", "stay", String(STALE_MS)]);
-    const wanted = acknowledged.length + 1 + round;
+    const wanted = acknowledged.length + 1 + (round % 6);
     child.on("message", (address) => acknowledged.push(String(address)));
     await until(
       () => `${wanted} acknowledged agents`,
@@ -110,4 +110,5 @@ test(`agents of ${KILLED} killed processes have ended, whatever they were doing`
   for (const directory of meta) {
     expect(treeOf(directory).filter((path) => /\//.test(path))).toEqual([]);
   }
+  figure("kills", KILLED);
 });

@@ -5,7 +5,12 @@ export const ROWS = [
     name: "kills",
     goal: "1,000 kills, 8 processes: nothing acknowledged lost, nothing torn, nothing left over",
     minutes: 12,
-    files: ["test/notes/store-processes.test.ts", "test/journal/processes.test.ts", "test/task/processes.test.ts"],
+    files: [
+      "test/notes/store-processes.test.ts",
+      "test/journal/processes.test.ts",
+      "test/task/processes.test.ts",
+      "test/torture/record-kills.test.ts",
+    ],
   },
   {
     name: "faults",

@@ -11,13 +11,13 @@ import { JournalWriter } from "../../src/journal/writer.ts";
 import { NotesStore, sweepNotes } from "../../src/notes/store.ts";
 import { blobFacts, namesAt } from "../../src/storage/blobs.ts";
 import { thisProcess } from "../../src/storage/processes.ts";
-import type { TaskContext } from "../../src/task/context.ts";
 import { Locators } from "../../src/task/locator.ts";
 import { Registry } from "../../src/task/registry.ts";
 import type { Registration } from "../../src/task/roster.ts";
-import { AGENT, idsOf, talk } from "../journal/journals.ts";
+import { AGENT, ids, idsOf, talk } from "../journal/journals.ts";
 import { TestLog } from "../log/branches.ts";
 import { sessionIn } from "../task/tasks.ts";
+import { contextIn, GONE, taskRow } from "./task-rows.ts";
 
 /** Locks of what has failed amid an act are taken over after so long. */
 const STALE_MS = 300;
@@ -38,6 +38,10 @@ export interface Subject {
   readonly see: (base: string) => unknown;
   /** What the next session does first. */
   readonly start: (base: string) => unknown;
+  /** As `start`, and it may say what it cannot repair. */
+  readonly repair?: (base: string) => unknown;
+  /** Whether that can be shown of it, whatever has become of its files; left out, anything can. */
+  readonly isShown?: (seen: unknown) => boolean;
   /** Makes it later, and the processes of before gone. */
   readonly outlive?: (base: string) => void;
   /** Others append to the file too: a line of a failed act stays, and counts. */
@@ -75,13 +79,6 @@ const notes: Subject = {
   },
   start: (base) => sweepNotes(join(base, "notes", "a")),
 };
-
-const contextIn = (base: string): TaskContext => ({
-  version: 1,
-  runId: "root",
-  rootSessionId: "root",
-  storageRoot: join(base, "pi-token-budget"),
-});
 
 const registration = (id: string, parent: string | null): Registration => ({
   ...{ address: parent === null ? "/root" : `/root/${id}`, named: true, parent, declared: null },
@@ -158,6 +155,11 @@ function logOf(turns: number): TestLog {
 
 const JOURNAL_TURNS = 4;
 
+/** The ids of all branches that are ever committed. */
+function branches(): string[] {
+  return Array.from({ length: JOURNAL_TURNS + 1 }, (_, turns) => JSON.stringify(ids(logOf(turns))));
+}
+
 const journal: Subject = {
   name: "journal and its index",
   acts: (base) => {
@@ -172,6 +174,8 @@ const journal: Subject = {
     return Array.from({ length: JOURNAL_TURNS }, (_, at) => ({ name: `sync ${at + 1}`, run: () => sync(at + 1) }));
   },
   see: async (base) => idsOf(await new JournalReader({ directory: journalIn(base), agent: AGENT }).refresh()),
+  // A branch that was committed, or an earlier one.
+  isShown: (seen) => Array.isArray(seen) && branches().includes(JSON.stringify(seen)),
   // The session is opened again, with all that it has said.
   start: async (base) => {
     const writer = new JournalWriter({ directory: journalIn(base), agent: AGENT, markEvery: 1, ...LOCKS });
@@ -198,20 +202,8 @@ const ledger: Subject = {
   keepsFailed: true,
 };
 
-/** A process that is gone. */
-const GONE = { pid: 2 ** 22 + 1, start: null };
 const TASK = "0123456789abcdef";
 const OTHER = "fedcba9876543210";
-
-function taskRow(id: string): TaskRow {
-  const created = nowText();
-  return {
-    ...{ id, rootSession: "root", agent: `/root/${id}`, parent: "/root", category: null, categoryOwn: false },
-    ...{ title: "task", requirement: "r", context: null, runner: "session", status: "processing", progress: "" },
-    ...{ steps: [], result: null, error: null, model: null, modelPinned: false, cwd: null, runs: 1, process: GONE },
-    ...{ references: { agent: "/root", items: [] }, created, updated: created },
-  };
-}
 
 const recordsIn = (base: string) => new RecordStore(contextIn(base), { staleMs: STALE_MS, waitMs: LOCKS.lockWaitMs });
 const nothingLeft = { filesOf: () => [] };
@@ -275,6 +267,7 @@ const records: Subject = {
     }
     for (const path of readdirSync(directory, { recursive: true })) utimesSync(join(directory, String(path)), 1, 1);
   },
+  repair: (base) => recordsIn(base).recover(thisProcess(), nothingLeft),
   start: async (base) => {
     const { problems } = await recordsIn(base).recover(thisProcess(), nothingLeft);
     if (problems.length > 0) throw new Error(problems.join("\n"));

@@ -12,7 +12,7 @@ import {
   type WindowState,
 } from "../../src/window/machine.ts";
 import { call, indexOf, openerDetails, TestLog, text } from "../log/branches.ts";
-import { rounds } from "../rounds.ts";
+import { figure, rounds } from "../rounds.ts";
 import { FENCE_REQUESTS, Life, MOVES } from "./lives.ts";
 
 const decide = (log: TestLog, event: LiveEvent): Effect | undefined => step(replay(indexOf(log)), event).effect;
@@ -247,5 +247,6 @@ describe(`over ${RUNS} random sessions`, () => {
       }),
       { numRuns: RUNS },
     );
+    figure("event sequences", RUNS);
   });
 });

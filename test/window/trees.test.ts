@@ -14,7 +14,7 @@ import { LiveWindow } from "../../src/window/live.ts";
 import type { LogState } from "../../src/window/log-state.ts";
 import { fenceOf, replay } from "../../src/window/machine.ts";
 import { call, openerDetails, text } from "../log/branches.ts";
-import { rounds } from "../rounds.ts";
+import { figure, rounds } from "../rounds.ts";
 
 let folder = "";
 beforeAll(() => {
@@ -311,6 +311,7 @@ describe(`over ${RUNS} random trees`, () => {
         }),
         { numRuns: onDisk ? Math.ceil(RUNS / 2) : RUNS },
       );
+      figure("trees", RUNS);
     });
   }
 });
