@@ -18,7 +18,17 @@ export function taskRow(id: string, process: TaskRow["process"] = GONE): TaskRow
   return {
     ...{ id, rootSession: "root", agent: `/root/${id}`, parent: "/root", category: null, categoryOwn: false },
     ...{ title: "task", requirement: "r", context: null, runner: "session", status: "processing", progress: "" },
-    ...{ steps: [], result: null, error: null, model: null, modelPinned: false, cwd: null, runs: 1, process },
+    ...{
+      steps: [],
+      result: null,
+      error: null,
+      model: null,
+      modelPinned: false,
+      cwd: null,
+      sandbox: null,
+      runs: 1,
+      process,
+    },
     ...{ references: { agent: "/root", items: [] }, created, updated: created },
   };
 }

@@ -49,14 +49,16 @@ export class RunEnds {
   async finish(run: RunOfTask, end: TaskEnd, { files = [], ...rest }: RunYield = {}): Promise<TaskRecord> {
     const { onEnd } = this.#parts;
     if (files.length > 0 || end.status === "completed") this.#parts.files.begin(run.id);
-    const rows = await this.#parts.files.add(run.id, files, { partial: end.status !== "completed" });
+    let rows: readonly FileRow[] = [];
     let isUsed = false;
     try {
+      const added = await this.#parts.files.add(run.id, files, { partial: end.status !== "completed" });
+      rows = added;
       const source = this.#parts.fileOf(run.id);
       return await this.#parts.store.hold(lockOf(source), async (held) => {
         const before = thereIs(readJson(source), run.id);
         if (!isInRun(before.task, run)) return before;
-        const { after, dropped } = withEnd(before, end, { ...rest, rows });
+        const { after, dropped } = withEnd(before, end, { ...rest, rows: added });
         replaceJson(held, source, { fields: source.fields(after) });
         isUsed = true;
         this.#parts.files.discard(dropped);
