@@ -161,8 +161,12 @@ export function headerLine(source: LogFile, id: string): string {
   return `${upToVersion(source)}${source.version},"id":"${id}"}\n`;
 }
 
-/** The header in the first bytes of a file; undefined when nothing was ever written behind it, not even all of itself. */
+/**
+ * The header in the first bytes of a file; undefined when nothing was ever written behind it, not even all of itself. Zeros are
+ * what a power cut leaves of a first write that was not flushed, so nothing behind them was either.
+ */
 export function headerOf(source: LogFile, first: Buffer): LogHeader | undefined {
+  if (first.every((byte) => byte === 0)) return undefined;
   const end = first.indexOf(NEWLINE);
   const text = first.toString("utf8", 0, end === -1 ? first.length : end);
   const start = upToVersion(source);

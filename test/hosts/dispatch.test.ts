@@ -272,7 +272,7 @@ describe("/task and /tasks", () => {
     expect(all).toMatch(/Task \w+ has started: Count to three\./);
     expect(all).toMatch(/Task \w+ is completed: Count to three\./);
     expect(all).toMatch(
-      /Count to three \(\w+\)\ntask_\w+ is completed, scripted-\d+\/m\n(?:Steps:\n.*\n)?Todo list, .*:\n✓ count\nFiles: none came of it\nUsed: scripted-\d+\/m, [\d,]+ tokens in, 0 cached, \d+ out, cost 0\n\nall done/,
+      /Count to three \(\w+\)\ntask_\w+ is completed, scripted-\d+\/m, not confined\n(?:Steps:\n.*\n)?Todo list, .*:\n✓ count\nFiles: none came of it\nUsed: scripted-\d+\/m, [\d,]+ tokens in, 0 cached, \d+ out, cost 0\n\nall done/,
     );
     expect(all).toContain("Usage:\n  /task");
   });

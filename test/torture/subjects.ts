@@ -256,7 +256,6 @@ const records: Subject = {
   },
   outlive: (base) => {
     const { directory, meta } = recordsIn(base);
-    if (!existsSync(directory)) return;
     const opening = join(meta, "opening");
     for (const name of namesAt(opening)) {
       const note = join(opening, name);
@@ -265,6 +264,7 @@ const records: Subject = {
         readFileSync(note, "utf8").replace(/"pid":\d+,"start":"[^"]*"/, `"pid":${GONE.pid},"start":null`),
       );
     }
+    if (!existsSync(directory)) return;
     for (const path of readdirSync(directory, { recursive: true })) utimesSync(join(directory, String(path)), 1, 1);
   },
   repair: (base) => recordsIn(base).recover(thisProcess(), nothingLeft),
