@@ -1,3 +1,5 @@
+// The host as everything else sees it: its events, its tools and commands, what is written on its log, and what it can be asked.
+// One class, since all of it hangs on one extension interface of the host.
 import { messageOf, TokenBudgetError } from "../errors.ts";
 import type {
   CompactionAnswer,

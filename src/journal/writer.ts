@@ -1,6 +1,6 @@
 // Keeps one agent's journal up with its session: appends the entries it does not hold yet, then commits the leaf. The
 // journal must never hold the lock while the event loop runs, never write a known entry again, and never show a branch
-// of which a part is missing.
+// of which a part is missing. One sync, from its first look to its commit, is one idea: its turns share what they know.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { messageOf, TokenBudgetError } from "../errors.ts";
 import type { EntrySource } from "../host/entries.ts";

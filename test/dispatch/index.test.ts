@@ -1,7 +1,8 @@
 // The index of task records: lists and recovery read only what they show or mend, and the records stay what counts.
 import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { Records } from "../../src/dispatch/record/records.ts";
 import { newId, nowText, type TaskRow } from "../../src/dispatch/record/schema.ts";
 import { RecordStore } from "../../src/dispatch/record/store.ts";
 import { thisProcess } from "../../src/storage/processes.ts";
@@ -22,12 +23,12 @@ function row(n: number, more: Partial<TaskRow> = {}): TaskRow {
   };
 }
 
-/** A store that counts the records it reads. */
+/** Counts the records that this store alone reads from its making on. */
 class CountingStore extends RecordStore {
-  reads = 0;
-  override read(id: string) {
-    this.reads++;
-    return super.read(id);
+  readonly #read = vi.spyOn(Records.prototype, "read").mockClear();
+
+  get reads(): number {
+    return this.#read.mock.calls.length;
   }
 }
 

@@ -1,19 +1,21 @@
 // Task records on disk: one versioned JSON file per task, changed under its lock and replaced atomically.
-import { messageOf, TokenBudgetError } from "../../errors.ts";
+import { TokenBudgetError } from "../../errors.ts";
 import { ifDiskFailed } from "../../storage/disk.ts";
-import { type JsonFile, JsonStore, lockOf, readJson } from "../../storage/json-store.ts";
+import { type JsonFile, JsonStore, lockOf } from "../../storage/json-store.ts";
 import type { LockOptions } from "../../storage/lock.ts";
 import type { LockedFiles } from "../../storage/locked-files.ts";
-import { isRunning, type ProcessName } from "../../storage/processes.ts";
+import type { ProcessName } from "../../storage/processes.ts";
 import { removeFile } from "../../storage/removal.ts";
 import type { TaskContext } from "../../task/context.ts";
 import { taskLayout } from "../../task/layout.ts";
 import type { NewFile } from "../files/roles.ts";
 import type { QuotaUsage } from "../task-view.ts";
 import { FileStore } from "./file-store.ts";
-import { type IndexRow, indexRow, RecordIndex } from "./index.ts";
+import { indexRow, RecordIndex } from "./index.ts";
 import { UsageLedger } from "./ledger.ts";
-import { isRecordId, recordFile, recordIds, refusalsFile, thereIs } from "./record-files.ts";
+import { isRecordId, recordFile, refusalsFile, thereIs } from "./record-files.ts";
+import { type Listing, Records } from "./records.ts";
+import { RecordRecovery, type Recovery } from "./recovery.ts";
 import type { RunOfTask, TaskEnd } from "./rules.ts";
 import { type LeftByDead, RunEnds, type RunYield } from "./run-ends.ts";
 import { newId, nowText, type Refusal, type TaskRecord, type TaskRow } from "./schema.ts";
@@ -33,19 +35,6 @@ export interface CreateOptions {
 
 export type Admit = (used: QuotaUsage) => Promise<void>;
 
-export interface Recovery {
-  readonly problems: readonly string[];
-  /** The tasks that have become failed. */
-  readonly interrupted: readonly TaskRecord[];
-}
-
-export interface Listing {
-  /** Newest first. */
-  readonly records: readonly TaskRecord[];
-  /** A line for each record that could not be read. */
-  readonly problems: readonly string[];
-}
-
 export class RecordStore {
   readonly directory: string;
   readonly files: FileStore;
@@ -54,7 +43,9 @@ export class RecordStore {
   readonly ledger: UsageLedger;
   readonly #store: JsonStore;
   readonly #index: RecordIndex;
+  readonly #records: Records;
   readonly #ends: RunEnds;
+  readonly #recovery: RecordRecovery;
 
   constructor(context: TaskContext, locks: Pick<LockOptions, "staleMs" | "waitMs"> = {}) {
     this.directory = taskLayout(context.storageRoot, context).records;
@@ -63,60 +54,44 @@ export class RecordStore {
     this.ledger = new UsageLedger(this.meta);
     this.#store = new JsonStore(this.meta, locks);
     this.#index = new RecordIndex(this.meta);
+    this.#records = new Records(this.directory, this.#index);
     const fileOf = (id: string) => this.#record(id);
     const { files, ledger } = this;
     const onEnd = (task: TaskRow) => this.#tryIndex(task);
     this.#ends = new RunEnds({ store: this.#store, files, ledger, fileOf, onEnd });
+    const { directory } = this;
+    const parts = { directory, locked: this.#store, files, index: this.#index, ends: this.#ends };
+    this.#recovery = new RecordRecovery({ ...parts, records: this.#records });
   }
 
   read(id: string): TaskRecord {
-    return thereIs(readJson(this.#record(id)), id);
+    return this.#records.read(id);
+  }
+
+  /** See `Records`. */
+  list(limit?: number): Listing {
+    return this.#records.list(limit);
+  }
+
+  those(ids: readonly string[]): Listing {
+    return this.#records.those(ids);
+  }
+
+  ids(): readonly string[] {
+    return this.#records.ids();
+  }
+
+  processing(): Listing {
+    return this.#records.processing();
+  }
+
+  isProcessing(id: string): boolean {
+    return this.#records.isProcessing(id);
   }
 
   /** Files of this root task that are changed under a lock, and are no records. */
   get locked(): LockedFiles {
     return this.#store;
-  }
-
-  /** All records, or the newest of them. */
-  list(limit = Number.POSITIVE_INFINITY): Listing {
-    return this.those(this.ids().slice(0, limit));
-  }
-
-  /** The records of these ids; one that was removed meanwhile is left out. */
-  those(ids: readonly string[]): Listing {
-    return this.#readAll(ids);
-  }
-
-  /** The ids of all tasks, newest first. */
-  ids(): readonly string[] {
-    return this.#rows().map(({ id }) => id);
-  }
-
-  #rows(): readonly IndexRow[] {
-    return this.#index.rowsOf(recordIds(this.directory), (ids) => {
-      const { records, unreadable } = this.#readAll(ids);
-      // One that cannot be read is looked at by every list and recovery, and named there.
-      const odd = unreadable.map((id) => ({ id, created: "", mayRun: true }));
-      return [...records.map(({ task }) => indexRow(task)), ...odd];
-    });
-  }
-
-  #readAll(ids: readonly string[]): Listing & { readonly unreadable: readonly string[] } {
-    const records: TaskRecord[] = [];
-    const problems: string[] = [];
-    const unreadable: string[] = [];
-    for (const id of ids) {
-      try {
-        records.push(this.read(id));
-      } catch (error) {
-        // Removed since the directory was read.
-        if (error instanceof TokenBudgetError && error.code === "not_found") continue;
-        problems.push(messageOf(error));
-        unreadable.push(id);
-      }
-    }
-    return { records, problems, unreadable };
   }
 
   /** Stores the originals, then the record that names them; a failure leaves nothing of the task. */
@@ -180,26 +155,6 @@ export class RecordStore {
     return taken === undefined ? isStill() : this.#store.hold(LEDGER_LOCK, isStill);
   }
 
-  /** The tasks that run, or wait, and what is wrong with those of which it cannot be known. */
-  processing(): Listing {
-    const { records, problems } = this.#readAll(this.#mayRun());
-    return { records: records.filter(({ task }) => task.status === "processing"), problems };
-  }
-
-  #mayRun(): readonly string[] {
-    return this.#rows().flatMap(({ id, mayRun }) => (mayRun ? [id] : []));
-  }
-
-  /** Whether a task runs, or waits; false where there is none. */
-  isProcessing(id: string): boolean {
-    try {
-      return this.read(id).task.status === "processing";
-    } catch (error) {
-      // What cannot be read may be of a newer version, which runs.
-      return !(error instanceof TokenBudgetError && ["not_found", "invalid_argument"].includes(error.code));
-    }
-  }
-
   /** Changes the record under its lock; throws `not_found` when it has been removed. */
   update(id: string, change: (record: TaskRecord) => TaskRecord): Promise<TaskRecord> {
     return told(() =>
@@ -258,54 +213,12 @@ export class RecordStore {
    * removed.
    */
   recover(self: ProcessName, left: LeftByDead): Promise<Recovery> {
-    return told(() => this.#recover(self, left));
-  }
-
-  async #recover(self: ProcessName, left: LeftByDead): Promise<Recovery> {
-    await this.#settleIndex();
-    const { records, problems: unreadable } = this.processing();
-    const problems = [...unreadable];
-    const interrupted: TaskRecord[] = [];
-    for (const { task } of records) {
-      if (!isLeft(task, self)) continue;
-      try {
-        if (await this.#ends.endDead(task, left)) interrupted.push(this.read(task.id));
-      } catch (error) {
-        problems.push(messageOf(error));
-      }
-    }
-    try {
-      await this.#sweep();
-    } catch (error) {
-      // What is left is swept by a later one.
-      problems.push(messageOf(ifDiskFailed(error, { shown: "What killed processes left", doing: "listed" })));
-    }
-    return { problems, interrupted };
-  }
-
-  async #sweep(): Promise<void> {
-    this.#store.sweep();
-    for (const id of this.files.leftInBetween()) await this.#sweepFiles(id);
-    this.files.sweepUnknown(new Set(recordIds(this.directory)));
+    return told(() => this.#recovery.recover(self, left));
   }
 
   /** Whether a task seems to run whose process is gone. */
   hasLeft(self: ProcessName): boolean {
-    return this.processing().records.some(({ task }) => isLeft(task, self));
-  }
-
-  /** Removes the bytes that no row of a task names; of one that runs, whoever runs it changes them. */
-  async #sweepFiles(id: string): Promise<void> {
-    if (!isRecordId(id)) return;
-    try {
-      await this.#store.hold(lockOf(this.#record(id)), () => {
-        const record = readJson(this.#record(id));
-        if (record === undefined) this.files.removeTask(id);
-        else if (record.task.status !== "processing") this.files.keepOnly(id, record.files);
-      });
-    } catch {
-      // A record that cannot be read keeps all its files, and its note.
-    }
+    return this.#recovery.hasLeft(self);
   }
 
   /** Does this for a task that neither runs nor waits, and begins no run meanwhile; one that is no task does neither. */
@@ -338,17 +251,6 @@ export class RecordStore {
     }
   }
 
-  /** Runs that have ended since are looked at once more, under the lock of the record, and not again. */
-  async #settleIndex(): Promise<void> {
-    for (const id of this.#mayRun()) {
-      if (this.isProcessing(id)) continue;
-      await this.#store.hold(lockOf(this.#record(id)), () => {
-        const record = readJson(this.#record(id));
-        if (record !== undefined && record.task.status !== "processing") this.#index.add(indexRow(record.task));
-      });
-    }
-  }
-
   /** Remembers that a quota refused a dispatch. */
   async addRefusal(surface: Refusal["surface"]): Promise<void> {
     const refusal: Refusal = { id: newId(), surface, created: nowText() };
@@ -358,12 +260,6 @@ export class RecordStore {
   #record(id: string): JsonFile<TaskRecord> {
     return recordFile(this.directory, id);
   }
-}
-
-/** Whether the process that runs a task is gone; this one knows what it runs itself. */
-function isLeft({ process }: TaskRow, self: ProcessName): boolean {
-  const isMine = process?.pid === self.pid && process.start === self.start;
-  return !isMine && !(process && isRunning(process));
 }
 
 /** Says of what failed on the disk that it did: callers tell errors apart by their codes. */
