@@ -65,3 +65,36 @@ it("a sparse file of two gigabytes is refused unread", async () => {
 it("a PDF with a password says so", async () => {
   expect((await reasonOf("locked.pdf", await pdf(["secret"], "word"))).reason).toContain("protected by a password");
 });
+
+it("a workbook of a million cells is read to where its text is cut, or says why not, with its session running on", async () => {
+  const columns = Array.from({ length: 100 }, (_, at) => columnName(at));
+  const row = (n: number) =>
+    `<row r="${n}">${columns.map((name) => `<c r="${name}${n}"><v>${n}</v></c>`).join("")}</row>`;
+  const cells = Array.from({ length: 10_000 }, (_, at) => row(at + 1)).join("");
+  const members = Object.entries(unzipSync(await table("T", [["a", 1]]))).map(([name, bytes]): Member => {
+    const text = Buffer.from(bytes).toString("utf8");
+    const isSheet = name === "xl/worksheets/sheet1.xml";
+    return {
+      name,
+      text: isSheet ? text.replace(/<sheetData>.*<\/sheetData>/s, `<sheetData>${cells}</sheetData>`) : text,
+    };
+  });
+  const path = join(temporaryDirectory(), "million.xlsx");
+  writeFileSync(path, zip(members));
+  let ticks = 0;
+  const timer = setInterval(() => ticks++, 20);
+  const extraction = await extractText(path, 10_000);
+  clearInterval(timer);
+  if (extraction.type === "none") expect(extraction.reason).toMatch(/too much memory|took longer/);
+  else {
+    expect(extraction.text).toContain("\t7\t7\t7");
+    expect(extraction.text.length).toBeLessThan(12_000);
+  }
+  expect(ticks).toBeGreaterThan(10);
+});
+
+/** `A` to `Z`, then `AA`. */
+function columnName(at: number): string {
+  const letter = String.fromCharCode(65 + (at % 26));
+  return at < 26 ? letter : `${columnName(Math.floor(at / 26) - 1)}${letter}`;
+}
