@@ -39,6 +39,10 @@ const VARIABLES = [
   ["`PI_TOKEN_BUDGET_HARD_ROLLOVER_TOKENS`", "as `hardRolloverUsedTokens`"],
   ["`PI_TOKEN_BUDGET_SUBAGENTS_MODULE`", "where pi-subagents is; see [launcher-api.md](launcher-api.md#pi-subagents)"],
   ["`PI_TOKEN_BUDGET_ACP_SOCKET`", "set by `pi-token-budget-acp`: where the todo list is pushed ([acp.md](acp.md))"],
+  [
+    "`PI_TOKEN_BUDGET_TASK_RUN`",
+    "set by the package for the processes of a task, to find and end them ([dispatch.md](dispatch.md))",
+  ],
   ["`PI_TOKEN_BUDGET_QUIET_TICK_MS`", "for this package's own tests: quiet times on Pi 0.73.1 become shorter"],
 ];
 

@@ -66,9 +66,9 @@ describe("the packed form", () => {
         .reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);
     // Each 10,000 bytes are a third of a millisecond and more of every start.
     expect(bytesOf("core")).toBeGreaterThan(50_000);
-    expect(bytesOf("core")).toBeLessThan(210_000);
+    expect(bytesOf("core")).toBeLessThan(175_000);
     expect(bytesOf("session")).toBeGreaterThan(50_000);
-    expect(bytesOf("session")).toBeLessThan(590_000);
+    expect(bytesOf("session")).toBeLessThan(450_000);
   });
 });
 

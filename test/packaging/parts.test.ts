@@ -1,11 +1,14 @@
 // The parts that the packed form is in (.ci/parts.mjs), as files: what is in which, how they lead into each other, what an
 // import of the API reads, and what it throws where a part is gone.
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { build, type Metafile } from "esbuild";
 import { afterAll, describe, expect, it } from "vitest";
+import { PartsBuild } from "../../.ci/parts.mjs";
 import { run } from "../../fixtures/pi/cli.ts";
+import { PACKAGE_DIR } from "../../fixtures/pi/hosts.ts";
 import { installedDirectory } from "../../fixtures/pi/installed.ts";
 
 const place = mkdtempSync(join(tmpdir(), "pi-token-budget-parts-"));
@@ -17,12 +20,35 @@ const PARTS = ["acp", "core", "dispatch", "people", "reader", "session"];
 const partOf = (file: string) => file.replace(/(-[0-9a-f]{10})?\.cjs$/, "");
 const files = readdirSync(DIST).filter((file) => file.endsWith(".cjs"));
 
-/** The sources that a part holds, by the comments above them. */
-function sourcesOf(part: string): string[] {
-  const file = files.find((each) => partOf(each) === part) ?? "";
-  const found = [...readFileSync(join(DIST, file), "utf8").matchAll(/^\/\/ (src\/\S+|node_modules\/\S+)$/gm)];
-  return found.map(([, source = ""]) => source);
+const PART_OPTIONS = {
+  ...{
+    bundle: true,
+    platform: "node",
+    target: "node20.6",
+    metafile: true,
+    absWorkingDir: PACKAGE_DIR,
+    charset: "utf8",
+  },
+  external: ["@mariozechner/*", "@earendil-works/*"],
+};
+const ENTRY = 'export { default } from "./src/index.ts";\nexport * from "./api.ts";\n';
+
+/** The sources that each part holds, by what the builder says. */
+async function sourcesByPart(): Promise<Map<string, readonly string[]>> {
+  const parts = new PartsBuild({ build, root: PACKAGE_DIR, common: PART_OPTIONS });
+  const metafiles = (await parts.write(place, ENTRY)) as Metafile[];
+  return new Map(
+    metafiles.flatMap(({ outputs }) =>
+      Object.entries(outputs).map(([file, { inputs }]) => {
+        const held = Object.entries(inputs).filter(([, { bytesInOutput }]) => bytesInOutput > 0);
+        return [file.replace(/(-[^-]*)?\.cjs$/, ""), held.map(([name]) => name).filter((name) => !name.includes(":"))];
+      }),
+    ),
+  );
 }
+
+const sources = await sourcesByPart();
+const sourcesOf = (part: string) => sources.get(part) ?? [];
 
 describe("the parts", () => {
   it("are files of one build, which their names say", () => {
