@@ -13,6 +13,9 @@ export interface ProcessName {
 /** `unknown`: it may run where it cannot be seen from here. */
 export type Fate = "running" | "gone" | "unknown";
 
+/** In the environment of the processes of a task's run: its folder, and those of the runs it is nested in, one a line. */
+export const RUN_VARIABLE = "PI_TOKEN_BUDGET_TASK_RUN";
+
 /** In `/proc/<pid>/stat`, behind the command's closing bracket, counted from 0. */
 const START_FIELD = 19;
 

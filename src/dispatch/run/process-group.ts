@@ -3,11 +3,9 @@
 // one of its own) is known by a variable of its environment, on Linux.
 import { join } from "node:path";
 import { readProcessNote, writeProcessNote } from "../../storage/process-note.ts";
-import { processesWith, processNamed } from "../../storage/processes.ts";
+import { processesWith, processNamed, RUN_VARIABLE } from "../../storage/processes.ts";
 
 const NOTE = "process.json";
-/** The folders of the run, and of those that it is nested in: one a line. */
-const RUN_VARIABLE = "PI_TOKEN_BUDGET_TASK_RUN";
 /** What is being started while the others are ended is met by the next round. */
 const ROUNDS_MAX = 5;
 

@@ -4,6 +4,7 @@ import { basename, join } from "node:path";
 import { shownValue } from "../../errors.ts";
 import { kindAt, makePrivateDirectory, removeTree, writeNewText } from "../../storage/blobs.ts";
 import { NODE_DISK } from "../../storage/disk.ts";
+import { RUN_VARIABLE } from "../../storage/processes.ts";
 import { CHILD_ENTRY_FILE, writeChildEntry } from "../../subagents/child-entry.ts";
 import { Registry } from "../../task/registry.ts";
 import { agentAt, type RosterAgent, withRoot } from "../../task/roster.ts";
@@ -34,11 +35,14 @@ export function farScript(far: string, command: readonly string[]): string {
     `cd ${quoted(`${far}/work`)} || exit 1`,
     "S=; command -v setsid >/dev/null 2>&1 && S=setsid",
     `end() { ${group}; }`,
-    `$S ${quotedWords(command)} <${quoted(`${far}/child/${PROMPT_FILE}`)} 3<&- &`,
+    // What has left the group is known by its environment, where the system shows that.
+    `strays() { for e in /proc/[0-9]*/environ; do tr '\\0' '\\n' 2>/dev/null <"$e" | grep -qxF ${quoted(`${RUN_VARIABLE}=${far}`)} && e=\${e#/proc/} && kill -KILL "\${e%/environ}" 2>/dev/null; done; }`,
+    `${RUN_VARIABLE}=${quoted(far)} $S ${quotedWords(command)} <${quoted(`${far}/child/${PROMPT_FILE}`)} 3<&- &`,
     "p=$!",
-    `(cat <&3; end TERM; sleep ${KILL_SECONDS}; end KILL; sleep ${KEPT_SECONDS}; rm -rf ${quoted(far)}) >/dev/null 2>&1 &`,
+    `(cat <&3; end TERM; sleep ${KILL_SECONDS}; end KILL; strays; sleep ${KEPT_SECONDS}; rm -rf ${quoted(far)}) >/dev/null 2>&1 &`,
     "l=$!",
     'wait "$p"; code=$?',
+    "strays 2>/dev/null",
     'kill "$l" 2>/dev/null',
     "exit $code",
   ].join("\n");
